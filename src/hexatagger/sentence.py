@@ -1,0 +1,158 @@
+"""Word and Sentence: the one type that is passed around.
+
+The columns of a word are the columns of CoNLL-U, as strings just as the file has them, `_` where nothing is given; only
+ID and HEAD are numbers. So nothing is lost between reading and writing. What stands between the words of a CoNLL-U
+sentence is kept beside them: comments, multiword tokens, empty nodes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Word:
+    """A syntactic word, with the ten columns of CoNLL-U; `head` is None where the file has `_`."""
+
+    id: int
+    form: str
+    lemma: str = "_"
+    upos: str = "_"
+    xpos: str = "_"
+    feats: str = "_"
+    head: int | None = None
+    deprel: str = "_"
+    deps: str = "_"
+    misc: str = "_"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The ten columns as strings, as a file has them."""
+        head = "_" if self.head is None else str(self.head)
+        fixed = (str(self.id), self.form, self.lemma, self.upos, self.xpos, self.feats)
+        return (*fixed, head, self.deprel, self.deps, self.misc)
+
+
+@dataclass(slots=True)
+class Multiword:
+    """A surface token that is several words: `first` to `last`; `rest` is its columns after FORM."""
+
+    first: int
+    last: int
+    form: str
+    rest: tuple[str, ...] = ("_",) * 8
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The ten columns as strings, as a file has them."""
+        return (f"{self.first}-{self.last}", self.form, *self.rest)
+
+    @property
+    def misc(self) -> str:
+        """The MISC column, where SpaceAfter is."""
+        return self.rest[-1]
+
+
+@dataclass(slots=True)
+class EmptyNode:
+    """A node of the enhanced graph that is no word: the `index`-th after word `after`; `rest` is its columns after ID."""
+
+    after: int
+    index: int
+    rest: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The ten columns as strings, as a file has them."""
+        return (f"{self.after}.{self.index}", *self.rest)
+
+
+@dataclass(slots=True)
+class Sentence:
+    """A sentence: its words, and what a CoNLL-U file says around them.
+
+    >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
+    >>> [(word.form, word.head, word.deprel) for word in sentence]
+    [('She', 2, 'nsubj'), ('reads', 0, 'root')]
+    """
+
+    words: list[Word]
+    comments: list[str] = field(default_factory=list)
+    """Whole comment lines, `#` included, without the line end."""
+    multiwords: list[Multiword] = field(default_factory=list)
+    empty_nodes: list[EmptyNode] = field(default_factory=list)
+
+    @classmethod
+    def from_words(
+        cls, forms: Sequence[str], *, heads: Sequence[int] | None = None, deprels: Sequence[str] | None = None
+    ) -> "Sentence":
+        """Make a sentence of forms, with heads and relations if given."""
+        words = [Word(number, form) for number, form in enumerate(forms, 1)]
+        sentence = cls(words)
+        if heads is not None:
+            sentence.set_tree(heads, deprels if deprels is not None else ["_"] * len(words))
+        return sentence
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, index: int) -> Word:
+        return self.words[index]
+
+    @property
+    def forms(self) -> list[str]:
+        """The form of every word."""
+        return [word.form for word in self.words]
+
+    @property
+    def heads(self) -> list[int]:
+        """The head of every word, -1 where none is given; see `tree` for the convention."""
+        return [-1 if word.head is None else word.head for word in self.words]
+
+    @property
+    def deprels(self) -> list[str]:
+        """The relation of every word."""
+        return [word.deprel for word in self.words]
+
+    def set_tree(self, heads: Sequence[int], deprels: Sequence[str]) -> None:
+        """Give every word its head and relation."""
+        for word, head, deprel in zip(self.words, heads, deprels, strict=True):
+            word.head, word.deprel = head, deprel
+
+    def comment(self, key: str) -> str | None:
+        """Return the value of the comment `# key = value`, None if there is none.
+
+        >>> Sentence([], comments=["# sent_id = s1"]).comment("sent_id")
+        's1'
+        """
+        for line in self.comments:
+            name, equals, value = line[1:].partition("=")
+            if equals and name.strip() == key:
+                return value.strip()
+        return None
+
+    @property
+    def tokens(self) -> list[Word | Multiword]:
+        """The surface tokens in order: multiword tokens in place of their words."""
+        found: list[Word | Multiword] = []
+        spans = {multiword.first: multiword for multiword in self.multiwords}
+        covered = 0
+        for word in self.words:
+            if multiword := spans.get(word.id):
+                found.append(multiword)
+                covered = multiword.last
+            elif word.id > covered:
+                found.append(word)
+        return found
+
+    @property
+    def text(self) -> str:
+        """The text: that of the comment `# text`, else the tokens, joined as SpaceAfter says."""
+        if (given := self.comment("text")) is not None:
+            return given
+        parts = []
+        for token in self.tokens:
+            parts += [token.form, "" if "SpaceAfter=No" in token.misc.split("|") else " "]
+        return "".join(parts).rstrip(" ")

@@ -1,0 +1,24 @@
+"""Tree ⇄ tags, pure Python: what the network learns to predict, and how a prediction becomes a tree again."""
+
+from hexatagger.tags.bht import BHT, heads_to_tree, tags_to_tree, tree_to_heads, tree_to_tags
+from hexatagger.tags.hexatag import Hexatag, Order, check_tags, depth_needed, from_heads, is_legal, to_heads
+from hexatagger.tags.projective import SCHEMES, Scheme, lift, unlift
+
+__all__ = [
+    "BHT",
+    "SCHEMES",
+    "Hexatag",
+    "Order",
+    "Scheme",
+    "check_tags",
+    "depth_needed",
+    "from_heads",
+    "heads_to_tree",
+    "is_legal",
+    "lift",
+    "tags_to_tree",
+    "to_heads",
+    "tree_to_heads",
+    "tree_to_tags",
+    "unlift",
+]

@@ -1,0 +1,139 @@
+"""Functions on heads: is it a tree, is it projective, which arcs cross.
+
+The convention of the whole package: words are numbered from 1, `heads[i - 1]` is the head of word `i`, and head 0 is
+the root, which is no word. `[2, 0, 4, 2]` is "She reads fascinating papers".
+
+Nothing here recurses; all is linear in the number of words but `nonprojective_words`, linear in the lengths of the arcs.
+"""
+
+from collections.abc import Sequence
+
+from hexatagger.errors import TreeError
+
+
+def check_tree(heads: Sequence[int], *, single_root: bool = True) -> None:
+    """Raise TreeError unless every word hangs, directly or not, under the root (and only one word does directly).
+
+    >>> check_tree([2, 0, 4, 2])
+    >>> check_tree([2, 1, 0])
+    Traceback (most recent call last):
+        ...
+    hexatagger.errors.TreeError: the heads run in a cycle: 1 → 2 → 1
+    """
+    size = len(heads)
+    roots = []
+    for word, head in enumerate(heads, 1):
+        if not 0 <= head <= size:
+            raise TreeError(f"HEAD '{head}' is outside the sentence ({size} words)", word=word)
+        if head == 0:
+            roots.append(word)
+    if size and not roots:
+        raise TreeError("no word has HEAD 0: the sentence has no root")
+    reached = [0] * (size + 1)  # 0: not seen, otherwise the word whose upward walk came by first
+    reached[0] = -1
+    for start in range(1, size + 1):
+        word = start
+        while reached[word] == 0:
+            reached[word] = start
+            word = heads[word - 1]
+        if reached[word] == start:
+            raise TreeError(f"the heads run in a cycle: {_cycle(heads, word)}", word=word)
+    if single_root and len(roots) > 1:
+        shown = ", ".join(str(root) for root in roots[:5]) + (", …" if len(roots) > 5 else "")
+        raise TreeError(f"{len(roots)} words have HEAD 0 ({shown}): a sentence has one root", word=roots[1])
+
+
+def _cycle(heads: Sequence[int], word: int) -> str:
+    """Spell the cycle that `word` is on, shortened when long."""
+    path, current = [word], heads[word - 1]
+    while current != word:
+        path.append(current)
+        current = heads[current - 1]
+    path.append(word)
+    shown = [str(item) for item in path]
+    return " → ".join(shown if len(shown) <= 8 else [*shown[:6], "…", shown[-1]])
+
+
+def is_tree(heads: Sequence[int], *, single_root: bool = True) -> bool:
+    """Say whether the heads form a tree.
+
+    >>> is_tree([2, 0, 2]), is_tree([2, 1, 0]), is_tree([0, 0]), is_tree([0, 0], single_root=False)
+    (True, False, False, True)
+    """
+    try:
+        check_tree(heads, single_root=single_root)
+    except TreeError:
+        return False
+    return True
+
+
+def attach_roots(heads: Sequence[int]) -> list[int]:
+    """Hang every root but the first under the first.
+
+    >>> attach_roots([0, 1, 0, 3])
+    [0, 1, 1, 3]
+    """
+    roots = [word for word, head in enumerate(heads, 1) if head == 0]
+    return [roots[0] if head == 0 and word != roots[0] else head for word, head in enumerate(heads, 1)]
+
+
+def nonprojective_words(heads: Sequence[int]) -> list[int]:
+    """List the words whose arc is not projective: some word under it has a head chain that misses the arc's head.
+
+    An arc from the root is always projective, as in MaltParser: a word that it covers is caught by its own arc.
+
+    >>> nonprojective_words([3, 0, 2, 2])  # 3 → 1 covers the root word 2
+    [1]
+    """
+    if is_projective(heads):
+        return []
+    children: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads, 1):
+        children[head].append(word)
+    # Numbered depth first, the words under h are those with numbers enter[h] .. leave[h].
+    enter, leave = [0] * (len(heads) + 1), [0] * (len(heads) + 1)
+    clock, stack = 0, [0]
+    while stack:
+        node = stack.pop()
+        if node < 0:
+            leave[~node] = clock
+            continue
+        clock += 1
+        enter[node] = clock
+        stack.append(~node)
+        stack.extend(children[node])
+    found = []
+    for word, head in enumerate(heads, 1):
+        if head == 0:
+            continue
+        low, high = (word, head) if word < head else (head, word)
+        if any(not enter[head] <= enter[between] <= leave[head] for between in range(low + 1, high)):
+            found.append(word)
+    return found
+
+
+def is_projective(heads: Sequence[int]) -> bool:
+    """Say whether no two arcs cross, the arc of the root included (drawn from outside, over everything before it).
+
+    >>> is_projective([2, 0, 4, 2]), is_projective([3, 0, 2, 2])
+    (True, False)
+    """
+    # Every subtree of a projective tree is an interval. A word can be closed when its dependents are, so a stack of
+    # finished subtrees suffices: reading left to right, merge the top two whenever one is complete and heads the other.
+    missing = [0] * (len(heads) + 1)
+    for head in heads:
+        missing[head] += 1
+    stack: list[int] = []
+    for word in range(1, len(heads) + 1):
+        stack.append(word)
+        while len(stack) > 1:
+            left, right = stack[-2], stack[-1]
+            if missing[left] == 0 and heads[left - 1] == right:
+                del stack[-2]
+                missing[right] -= 1
+            elif missing[right] == 0 and heads[right - 1] == left:
+                stack.pop()
+                missing[left] -= 1
+            else:
+                break
+    return all(heads[word - 1] == 0 for word in stack)
