@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
 from hexatagger.errors import FormatError, TreeError, check_choice
-from hexatagger.files import File, name_of, open_output, read_lines
+from hexatagger.files import File, name_of, open_output, read_blocks
 from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 from hexatagger.tree import attach_roots, check_tree
 
@@ -27,19 +27,21 @@ EMPTY_FORM = "FORM is empty: write the word, or '_' if it has none"
 
 
 def read_conllu(source: File, *, format: Format = "conllu", roots: Roots = "any") -> Iterator[Sentence]:  # noqa: A002
-    """Yield the sentences of a path (`.gz` and `.xz` too), of standard input (`-`) or of an open file.
+    r"""Yield the sentences of a path (`.gz` and `.xz` too), of standard input (`-`) or of an open file.
 
     `roots` says what HEAD must be: "any" accepts whatever is there, missing heads included; "one" demands a tree with
     one root; "attach" demands a tree and hangs the second and later roots under the first.
 
     >>> import io
-    >>> lines = "1\\tHi\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
+    >>> lines = "1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     >>> [sentence.forms for sentence in read_conllu(io.StringIO(lines))]
     [['Hi']]
     """
     check_choice("format", format, get_args(Format))
     check_choice("roots", roots, get_args(Roots))
-    return _read(source, format == "conllu", roots)
+    name = name_of(source)
+    blocks = read_blocks(source)
+    return (parse_block(block, name, line, extended=format == "conllu", roots=roots) for line, block in blocks)
 
 
 def write_conllu(sentences: Iterable[Sentence], target: File, *, format: Format = "conllu") -> int:  # noqa: A002
@@ -58,49 +60,17 @@ def write_conllu(sentences: Iterable[Sentence], target: File, *, format: Format 
 
 def format_sentence(sentence: Sentence, *, format: Format = "conllu") -> str:  # noqa: A002
     """Return the lines of a sentence, the empty line at its end included."""
-    lines: list[str] = []
-    if format == "conllx" or not (sentence.multiwords or sentence.empty_nodes):
-        lines += sentence.comments if format == "conllu" else []
-        lines += ["\t".join(word.columns) for word in sentence.words]
+    if format == "conllx":
+        lines = ["\t".join(word.columns) for word in sentence.words]
     else:
-        before = {multiword.first: multiword for multiword in sentence.multiwords}
-        after: dict[int, list[EmptyNode]] = {}
-        for node in sentence.empty_nodes:
-            after.setdefault(node.after, []).append(node)
-        lines += sentence.comments
-        lines += ["\t".join(node.columns) for node in after.get(0, ())]
-        for word in sentence.words:
-            if multiword := before.get(word.id):
-                lines.append("\t".join(multiword.columns))
-            lines.append("\t".join(word.columns))
-            lines += ["\t".join(node.columns) for node in after.get(word.id, ())]
+        lines = [*sentence.comments, *("\t".join(row.columns) for row in sentence.rows())]
     return "\n".join([*lines, "", ""])
 
 
-# Reading
-
-
-def _read(source: File, extended: bool, roots: Roots) -> Iterator[Sentence]:
-    """Cut the stream into blocks at empty lines and parse each."""
-    name = name_of(source)
-    block: list[str] = []
-    number = 0
-    for number, line in enumerate(read_lines(source), 1):
-        if line:
-            block.append(line)
-        elif block:
-            yield _sentence(block, name, number - len(block), extended, roots)
-            block = []
-    if block:
-        raise FormatError(
-            "the last sentence is not closed by an empty line: the file may be cut off; complete it or add the line",
-            source=name,
-            line=number,
-        )
-
-
-def _sentence(block: list[str], name: str, first_line: int, extended: bool, roots: Roots) -> Sentence:
-    """Parse the lines of one sentence."""
+def parse_block(
+    block: list[str], name: str, first_line: int, *, extended: bool = True, roots: Roots = "any"
+) -> Sentence:
+    """Parse the lines of one sentence, which begin at `first_line` of the file `name`."""
     sentence = Sentence([])
     words = sentence.words
     for offset, line in enumerate(block):
@@ -174,7 +144,9 @@ def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: in
 
     size = len(sentence.words)
     if size == 0:
-        raise FormatError("a sentence without words: remove its comments or add the words", source=name, line=first_line)
+        raise FormatError(
+            "a sentence without words: remove its comments or add the words", source=name, line=first_line
+        )
     if sentence.multiwords and sentence.multiwords[-1].last > size:
         token = sentence.multiwords[-1]
         identifier = f"{token.first}-{token.last}"
@@ -184,7 +156,9 @@ def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: in
     for word in sentence.words:
         if word.head is None:
             if roots != "any":
-                raise TreeError("HEAD is '_': a tree is needed here", word=word.id, source=name, line=line_of(str(word.id)))
+                raise TreeError(
+                    "HEAD is '_': a tree is needed here", word=word.id, source=name, line=line_of(str(word.id))
+                )
         elif word.head > size:
             message = f"HEAD '{word.head}' is outside the sentence ({size} words): correct it, or use 0 for the root"
             raise TreeError(message, word=word.id, source=name, line=line_of(str(word.id)))

@@ -1,7 +1,7 @@
-"""Open what a user may name: a path, `.gz`, `.xz`, `-` for the standard streams, or a file that is open already.
+r"""Open what a user may name: a path, `.gz`, `.xz`, `-` for the standard streams, or a file that is open already.
 
-Text is UTF-8 whatever the locale says, a line ends with "\\n" and nothing else. A file that is written appears whole or not
-at all: it grows under a temporary name beside its place and is renamed at the end.
+Text is UTF-8 whatever the locale says, a line ends with "\n" and nothing else. A file that is written appears whole
+or not at all: it grows under a temporary name beside its place and is renamed at the end.
 """
 
 import contextlib
@@ -45,6 +45,23 @@ def read_lines(file: File) -> Iterator[str]:
         raise FormatError(f"cannot be unpacked after line {number}: {error}", source=name) from None
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", source=name) from None
+
+
+def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:
+    """Yield the runs of lines between empty lines, each with the number of its first line; the last must be closed."""
+    block: list[str] = []
+    number = 0
+    for number, line in enumerate(read_lines(file), 1):
+        if line:
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
+    if block:
+        message = (
+            "the last sentence is not closed by an empty line: the file may be cut off; complete it or add the line"
+        )
+        raise FormatError(message, source=name_of(file), line=number)
 
 
 @contextlib.contextmanager

@@ -54,7 +54,7 @@ class Multiword:
 
 @dataclass(slots=True)
 class EmptyNode:
-    """A node of the enhanced graph that is no word: the `index`-th after word `after`; `rest` is its columns after ID."""
+    """A node of the enhanced graph, no word: the `index`-th after word `after`; `rest` is its columns after ID."""
 
     after: int
     index: int
@@ -132,6 +132,22 @@ class Sentence:
             if equals and name.strip() == key:
                 return value.strip()
         return None
+
+    def rows(self) -> "Iterator[Word | Multiword | EmptyNode]":
+        """Yield everything that has a line in a CoNLL-U file, in its order."""
+        if not (self.multiwords or self.empty_nodes):
+            yield from self.words
+            return
+        before = {multiword.first: multiword for multiword in self.multiwords}
+        after: dict[int, list[EmptyNode]] = {}
+        for node in self.empty_nodes:
+            after.setdefault(node.after, []).append(node)
+        yield from after.get(0, ())
+        for word in self.words:
+            if multiword := before.get(word.id):
+                yield multiword
+            yield word
+            yield from after.get(word.id, ())
 
     @property
     def tokens(self) -> list[Word | Multiword]:

@@ -3,7 +3,8 @@
 The convention of the whole package: words are numbered from 1, `heads[i - 1]` is the head of word `i`, and head 0 is
 the root, which is no word. `[2, 0, 4, 2]` is "She reads fascinating papers".
 
-Nothing here recurses; all is linear in the number of words but `nonprojective_words`, linear in the lengths of the arcs.
+Nothing here recurses; all is linear in the number of words but `nonprojective_words`, linear in the lengths of the
+arcs.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from hexatagger.tags.bht import BHT, heads_to_tree, tags_to_tree, tree_to_heads, tree_to_tags
 from hexatagger.tags.hexatag import Hexatag, Order, check_tags, depth_needed, from_heads, is_legal, to_heads
-from hexatagger.tags.projective import SCHEMES, Scheme, lift, unlift
+from hexatagger.tags.projective import SCHEMES, Scheme, base, lift, unlift
 
 __all__ = [
     "BHT",
@@ -10,6 +10,7 @@ __all__ = [
     "Hexatag",
     "Order",
     "Scheme",
+    "base",
     "check_tags",
     "depth_needed",
     "from_heads",

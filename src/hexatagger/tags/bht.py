@@ -1,8 +1,8 @@
 """The binary head tree as an object, with the two algorithms of the paper's appendix, for those who want to see it.
 
-`hexatag` goes from heads to tags and back without it; here is the long way round, heads ⇄ binary head tree ⇄ tags, which
-draws, teaches and serves as an oracle in the tests. Algorithm 1 of the paper pops the two items of its right loop in the
-wrong order: the dependent's subtree is on top of the stack and is the right child.
+`hexatag` goes from heads to tags and back without it; here is the long way round, heads ⇄ binary head tree ⇄ tags,
+which draws, teaches and serves as an oracle in the tests. Algorithm 1 of the paper pops the two items of its right
+loop in the wrong order: the dependent's subtree is on top of the stack and is the right child.
 
 Relations are no part of this. Nothing here recurses, so a tree may be 10,000 words deep.
 """

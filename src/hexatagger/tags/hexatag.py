@@ -1,9 +1,9 @@
 """Projective tree ⇄ hexatags, each way in one pass.
 
-The tags of a tree are those of its binary head tree read in order (leaf 1, internal 1, leaf 2, …, leaf N), but the binary
-head tree itself is never built here: see `bht` for it as an object. In order, the internal node between words k and k+1 is
-the one whose left part ends with word k. Amini, Liu and Cotterell (2023), "Hexatagging: Projective Dependency Parsing as
-Tagging".
+The tags of a tree are those of its binary head tree read in order (leaf 1, internal 1, leaf 2, …, leaf N), but the
+binary head tree itself is never built here: see `bht` for it as an object. In order, the internal node between words
+k and k+1 is the one whose left part ends with word k. Amini, Liu and Cotterell (2023), "Hexatagging: Projective
+Dependency Parsing as Tagging".
 
 Relations are no part of this: the relation of a word goes with its leaf tag and is kept beside it.
 """
@@ -174,7 +174,9 @@ def check_tags(tags: Sequence[int]) -> None:
             raise TagError(f"tag {position + 1} is {shown}: this place takes {wanted}")
         depth += DEPTH_CHANGE[tag]
         if depth < 1:
-            raise TagError(f"tag {position + 1} ({SYMBOLS[tag]}) leaves {depth} items on the stack: at least 1 is needed")
+            raise TagError(
+                f"tag {position + 1} ({SYMBOLS[tag]}) leaves {depth} items on the stack: at least 1 is needed"
+            )
     if depth != 1:
         raise TagError(f"{depth} items are left on the stack: a tree is one")
 

@@ -1,0 +1,124 @@
+"""Decoding speed: from scores to heads, on one core, by sentence length.
+
+Scores are like those of a trained tagger: a random projective tree of bounded depth is drawn for each sentence, its tags get
+a bonus and all tags noise, so that a part of the sentences is illegal before decoding. Flat noise, for which the best path
+wanders deep, is measured beside it.
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before numpy is loaded: one core
+
+import math
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from results import save
+
+from hexatagger.decode import best, heads, reference
+from hexatagger.tags import from_heads, is_legal
+
+LENGTHS = (8, 25, 64, 128, 256, 512, 1024, 4096)
+BATCH = 128
+ROUNDS = 15
+
+Scores = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]
+
+
+def random_tree(randomness: np.random.Generator, size: int) -> list[int]:
+    """Draw a projective tree as language has them: clauses of about 12 words, each under a word of the one before."""
+    result = [0] * size
+    anchor = 0
+    for begin in range(0, size, 12):
+        end = min(size, begin + 12)
+        todo = [(begin, end, anchor)]
+        while todo:
+            low, high, head = todo.pop()
+            word = int(randomness.integers(low, high))
+            result[word] = head
+            if head == anchor:
+                top = word + 1
+            for first, last in ((low, word), (word + 1, high)):
+                while first < last:
+                    cut = int(randomness.integers(first + 1, last + 1))
+                    todo.append((first, cut, word + 1))
+                    first = cut
+        anchor = top
+    return result
+
+
+def tagger_scores(randomness: np.random.Generator, batch: int, size: int) -> Scores:
+    leaf, internal = randomness.normal(size=(batch, size, 2)), randomness.normal(size=(batch, size - 1, 4))
+    for row in range(batch):
+        tags = np.array(from_heads(random_tree(randomness, size)))
+        leaf[row, np.arange(size), tags[::2]] += 4
+        internal[row, np.arange(size - 1), tags[1::2] - 2] += 4
+    return leaf, internal, np.full(batch, size)
+
+
+def flat_scores(randomness: np.random.Generator, batch: int, size: int) -> Scores:
+    leaf, internal = randomness.normal(size=(batch, size, 2)), randomness.normal(size=(batch, size - 1, 4))
+    return leaf, internal, np.full(batch, size)
+
+
+def illegal_share(scores: Scores) -> float:
+    leaf, internal, _ = scores
+    tags = np.zeros((len(leaf), 2 * leaf.shape[1] - 1), int)
+    tags[:, ::2], tags[:, 1::2] = leaf.argmax(-1), internal.argmax(-1) + 2
+    return statistics.mean(not is_legal(row.tolist()) for row in tags)
+
+
+def seconds(scores: Scores) -> float:
+    """Median time of one batch from scores to heads."""
+    runs = []
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        heads(best(*scores))
+        runs.append(time.perf_counter() - begin)
+    return statistics.median(runs)
+
+
+def reference_seconds(scores: Scores) -> float:
+    leaf, internal, _ = scores
+    begin = time.perf_counter()
+    for one, other in zip(leaf.tolist(), internal.tolist(), strict=True):
+        reference.best(one, other)
+    return time.perf_counter() - begin
+
+
+def main() -> None:
+    randomness = np.random.default_rng(7)
+    rows: list[dict[str, Any]] = []
+    for size in LENGTHS:
+        batch = max(1, min(BATCH, 128 * 512 // size))
+        scores = tagger_scores(randomness, batch, size)
+        taken, flat = seconds(scores), seconds(flat_scores(randomness, batch, size))
+        rows.append(
+            {
+                "words": size,
+                "batch": batch,
+                "sentences_per_second": round(batch / taken),
+                "words_per_second": round(batch * size / taken),
+                "flat_noise_words_per_second": round(batch * size / flat),
+                "illegal_before_decoding": round(100 * illegal_share(scores), 1),
+            }
+        )
+        print(rows[-1])
+    per_word = {row["words"]: 1 / row["words_per_second"] for row in rows}
+    flat_per_word = {row["words"]: 1 / row["flat_noise_words_per_second"] for row in rows}
+    small = tagger_scores(randomness, BATCH, 25)
+    figures = {
+        "lengths": rows,
+        "growth_exponent_64_to_4096": round(1 + math.log(per_word[4096] / per_word[64], 4096 / 64), 3),
+        "flat_noise_growth_exponent_64_to_4096": round(1 + math.log(flat_per_word[4096] / flat_per_word[64], 64), 3),
+        "factor_to_reference_25_words_batch_128": round(reference_seconds(small) / seconds(small)),
+    }
+    save("decode", figures)
+    print({key: value for key, value in figures.items() if key != "lengths"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Write a result with what it takes to judge it: the command, the machine, the load it had, the versions."""
+
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from hexatagger.files import replacing
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+SHARED = Path(os.environ.get("HEXATAGGER_SHARED", ROOT / ".." / "shared"))
+
+
+def treebank(name: str) -> Path:
+    """Find a file of a treebank, like `UD_English-EWT/en_ewt-ud-train.conllu`."""
+    path = SHARED / "ud" / name
+    if not path.exists():
+        sys.exit(f"{name} is not in $HEXATAGGER_SHARED/ud: set HEXATAGGER_SHARED to the folder that has the treebanks")
+    return path
+
+
+def save(name: str, figures: dict[str, Any], packages: tuple[str, ...] = ("numpy",)) -> None:
+    """Save figures as `results/name.json`."""
+    result = {
+        "command": f"python benchmarks/{Path(sys.argv[0]).name}" + "".join(f" {word}" for word in sys.argv[1:]),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "machine": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "load": round(os.getloadavg()[0], 2),
+            "python": platform.python_version(),
+            **{package: _version(package) for package in packages},
+        },
+        **figures,
+    }
+    with replacing(RESULTS / f"{name}.json") as temporary:
+        temporary.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load(name: str) -> dict[str, Any]:
+    """Load the figures of `results/name.json`."""
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -1,0 +1,5 @@
+"""`python -m hexatagger` is the command `hexatagger`."""
+
+from hexatagger.cli import main
+
+main()

@@ -1,0 +1,248 @@
+r"""Non-projective tree ⇄ projective tree, with marks on the relations that say how to go back.
+
+Hexatags can only spell projective trees. The pseudo-projective transformation of Nivre and Nilsson (2005,
+"Pseudo-Projective Dependency Parsing", ACL) lifts each offending word to the head of its head until no arc is
+non-projective, and marks relations so that a parser trained on them predicts where a word was lifted from:
+
+    head        `rel|first` on a lifted word, where `first` is the relation of the head it had first
+    path        `rel|` on a lifted word, `rel%` on every head that a word was lifted over
+    head+path   both: `rel|first`, `rel%`, and `rel|first%` on a word that was lifted and lifted over
+
+In "What did she say happened", "What" depends on "happened" across "say". `lift` hangs it under "say":
+
+    heads     5      4    4      0     4              4            4    4      0     4
+    deprels   nsubj  aux  nsubj  root  ccomp    ⇄     nsubj|ccomp  aux  nsubj  root  ccomp%
+
+Both directions give what MaltParser 1.9.2 gives (its `head`, `path` and `head+path`, covered roots left alone), down
+to the order in which it visits words. One thing is ours: `|`, `%` and `\` that belong to a relation are escaped with a
+backslash, so that any relation survives.
+
+Not done here: MaltParser's other schemes (baseline, trace) and its treatment of covered roots. Going back is a search,
+no proof: some gold arcs are not found again, so score against the untouched treebank, never against a round trip.
+"""
+
+import re
+from bisect import bisect, insort
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Literal, get_args
+
+from hexatagger.errors import ConfigError
+from hexatagger.tree import check_tree, is_projective
+
+Scheme = Literal["head", "path", "head+path"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+
+# A relation, perhaps `|` and the relation looked for, perhaps `%`; a backslash takes the next character's meaning away.
+_LABEL = re.compile(r"((?:\\.|[^|%])*)(?:\|((?:\\.|[^%])*))?(%)?", re.DOTALL)
+_SPECIAL = re.compile(r"[\\|%]")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def lift(heads: Sequence[int], deprels: Sequence[str], scheme: Scheme = "head+path") -> tuple[list[int], list[str]]:
+    """Make a tree projective and mark its relations for the way back; a projective tree stays as it is.
+
+    >>> lift([5, 4, 4, 0, 4], ["nsubj", "aux", "nsubj", "root", "ccomp"])
+    ([4, 4, 4, 0, 4], ['nsubj|ccomp', 'aux', 'nsubj', 'root', 'ccomp%'])
+    >>> lift([5, 4, 4, 0, 4], ["nsubj", "aux", "nsubj", "root", "ccomp"], "path")[1]
+    ['nsubj|', 'aux', 'nsubj', 'root', 'ccomp%']
+    """
+    _check_scheme(scheme)
+    relations = [_SPECIAL.sub(r"\\\g<0>", deprel) for deprel in deprels]
+    if is_projective(heads):
+        return list(heads), relations
+    check_tree(heads, single_root=False)
+
+    up = [0, *heads]
+    dependents = _dependents(up)
+    start, end = _runs(up, dependents)
+    first_head: dict[int, int] = {}  # of the lifted words
+    passed: set[int] = set()  # the heads that a word was lifted over
+
+    # An arc is projective if the word lies in its head's run. Lifting a word shortens the run of the head it leaves and
+    # changes no other: no run ever grows, so a word in the queue stays non-projective until its turn comes.
+    # subtle: the shortest arc goes first, by its length in the original tree, however far the word was lifted since.
+    queue = [(abs(word - head), word) for word, head in enumerate(heads, 1) if not start[head] <= word <= end[head]]
+    heapify(queue)
+    while queue:
+        length, word = heappop(queue)
+        head = up[word]
+        first_head.setdefault(word, head)
+        passed.add(head)
+        up[word] = up[head]
+        dependents[head].remove(word)
+        dependents[up[word]].append(word)
+        if not start[up[word]] <= word <= end[up[word]]:
+            heappush(queue, (length, word))
+
+        kept = [other for other in dependents[head] if start[head] <= other <= end[head]]
+        lost = _subtree(word, dependents)
+        start[head] = max([start[head], *(gone + 1 for gone in lost if gone < head)])
+        end[head] = min([end[head], *(gone - 1 for gone in lost if gone > head)])
+        for other in kept:
+            if not start[head] <= other <= end[head]:
+                heappush(queue, (abs(other - heads[other - 1]), other))
+
+    marked = list(relations)
+    for word, head in first_head.items():
+        # subtle: the relations in marks are unmarked ones, so `marked` must not be read here.
+        marked[word - 1] += "|" if scheme == "path" else "|" + relations[head - 1]
+    if scheme != "head":
+        for word in passed:
+            marked[word - 1] += "%"
+    return up[1:], marked
+
+
+def unlift(heads: Sequence[int], deprels: Sequence[str], scheme: Scheme = "head+path") -> tuple[list[int], list[str]]:
+    """Move the marked words back down to their heads and remove all marks.
+
+    The marks may be a parser's guess: any tree with any strings as relations will do. A word whose head is not found
+    stays where it is; a tree stays a tree, and its root the root.
+
+    >>> unlift([4, 4, 4, 0, 4], ["nsubj|ccomp", "aux", "nsubj", "root", "ccomp%"])
+    ([5, 4, 4, 0, 4], ['nsubj', 'aux', 'nsubj', 'root', 'ccomp'])
+    >>> unlift([2, 0], ["nsubj|xcomp", "root|%"])
+    ([2, 0], ['nsubj', 'root'])
+    """
+    _check_scheme(scheme)
+    labels = [_split(deprel) for deprel in deprels]
+    relations = [relation for relation, _, _ in labels]
+    lifted = {word: first for word, (_, first, _) in enumerate(labels, 1) if first is not None}
+    passed = {word for word, (_, _, is_passed) in enumerate(labels, 1) if is_passed}
+    return _restore(heads, relations, lifted, passed, scheme) if lifted else list(heads), relations
+
+
+def base(deprel: str) -> str:
+    r"""Give the relation without its mark, for showing a label or backing off from a rare one.
+
+    >>> base("nsubj|ccomp%"), base("ccomp%"), base("nsubj:pass"), base(r"either\|or|ccomp")
+    ('nsubj', 'ccomp', 'nsubj:pass', 'either|or')
+    """
+    return _split(deprel)[0]
+
+
+def _check_scheme(scheme: str) -> None:
+    if scheme not in SCHEMES:
+        raise ConfigError(f"pseudo-projective scheme {scheme!r} does not exist: use one of {', '.join(SCHEMES)}")
+
+
+def _split(deprel: str) -> tuple[str, str | None, bool]:
+    """Take a label apart: the relation, the first head's relation if lifted ("" in scheme path), whether lifted over.
+
+    >>> _split("nsubj|ccomp%"), _split("nsubj|"), _split("nsubj")
+    (('nsubj', 'ccomp', True), ('nsubj', '', False), ('nsubj', None, False))
+    """
+    if not _SPECIAL.search(deprel):
+        return deprel, None, False
+    match = _LABEL.match(deprel)
+    assert match is not None  # every part may be empty
+    relation, first, percent = match.groups()
+    return _ESCAPED.sub(r"\1", relation), first and _ESCAPED.sub(r"\1", first), percent is not None
+
+
+def _dependents(up: Sequence[int]) -> list[list[int]]:
+    """List the dependents of every node in order, given the head of every node (that of the root, 0, is not read)."""
+    dependents: list[list[int]] = [[] for _ in up]
+    for word in range(1, len(up)):
+        dependents[up[word]].append(word)
+    return dependents
+
+
+def _subtree(node: int, dependents: Sequence[Sequence[int]]) -> list[int]:
+    """List a node and everything below it, depth first."""
+    found, stack = [], [node]
+    while stack:
+        found.append(stack.pop())
+        stack.extend(dependents[found[-1]])
+    return found
+
+
+def _runs(up: Sequence[int], dependents: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """Find where the unbroken run of words below a node around that node starts and ends, for all nodes.
+
+    >>> _runs([0, 5, 4, 4, 0, 4], [[4], [], [], [], [2, 3, 5], [1]])  # 5 heads 1, but 2 to 4 are not below 5
+    ([0, 1, 2, 3, 1, 5], [5, 1, 2, 3, 5, 5])
+    """
+    order = _subtree(0, dependents)
+    number = [0] * len(up)
+    for position, node in enumerate(order):
+        number[node] = position
+    last = list(number)  # depth first, the nodes below a node have the numbers up to its `last`
+    for node in reversed(order):
+        last[up[node]] = max(last[up[node]], last[node])
+
+    # If the neighbour is below the node, so is its whole run: jump over it. No run is jumped over twice: linear time.
+    start, end = list(range(len(up))), list(range(len(up)))
+    for node in range(1, len(up)):
+        while number[node] <= number[start[node] - 1] <= last[node]:
+            start[node] = start[start[node] - 1]
+    for node in reversed(range(len(up))):
+        while end[node] + 1 < len(up) and number[node] <= number[end[node] + 1] <= last[node]:
+            end[node] = end[end[node] + 1]
+    return start, end
+
+
+def _restore(
+    heads: Sequence[int], relations: Sequence[str], lifted: dict[int, str], passed: set[int], scheme: Scheme
+) -> list[int]:
+    """Search a head for every lifted word, from the root down; a word that has found one leaves `lifted`."""
+    up = [0, *heads]
+    dependents = _dependents(up)
+
+    def find_head(word: int) -> int | None:
+        """Search breadth first below the head of a lifted word for the head that it was lifted from."""
+        fallback = None
+        nodes = [up[word]]
+        for node in nodes:  # grows on the way
+            # subtle: never enter the word itself, so that no head found for it can close a cycle.
+            below = [other for other in dependents[node] if other != word and (scheme == "head" or other in passed)]
+            # subtle: nearest first, left before right. MaltParser's selection sort is not stable, but given words in
+            # order (their ties are pairs, one on each side) it ends like a stable one; a test tries all short lists.
+            for other in sorted(below, key=lambda other: abs(other - word)):
+                nodes.append(other)
+                if scheme == "path" or relations[other - 1] == lifted[word]:
+                    if scheme == "head" or passed.isdisjoint(dependents[other]):
+                        return other
+                    fallback = fallback or other
+        return fallback
+
+    moves = 0
+    unmoved = [-1] * len(up)  # `moves` at the last pass over a node's dependents that moved nothing
+    complete = [True] * len(up)  # whether the last pass over a node's dependents found all heads below the node
+
+    def visit(node: int) -> Iterator[int]:
+        """Restore a node and then all below it, yielding each node to be visited before going on."""
+        nonlocal moves
+        head = find_head(node) if node in lifted else None
+        if head is not None:
+            dependents[up[node]].remove(node)
+            insort(dependents[head], node)
+            up[node] = head
+            del lifted[node]
+            moves += 1
+        # subtle: if a search below fails, all below is visited a second time, as what moved meanwhile may have opened a
+        # way. Every level does so, which would make 2^depth visits: skip a pass if nothing moved during the last one
+        # nor since, because it would end the same.
+        for _ in range(2):
+            if unmoved[node] != moves:
+                before = moves
+                complete[node] = True
+                # subtle: dependents on the left from left to right, then those on the right from right to left.
+                middle = bisect(dependents[node], node)
+                for word in dependents[node][:middle] + dependents[node][middle:][::-1]:
+                    yield word
+                    complete[node] &= word not in lifted and complete[word]
+                if moves == before:
+                    unmoved[node] = moves
+            if complete[node]:
+                break
+
+    # A recursion in all but the call stack, which a chain of a thousand words would exhaust.
+    running = [visit(0)]
+    while running:
+        word = next(running[-1], None)
+        if word is None:
+            running.pop()
+        else:
+            running.append(visit(word))
+    return up[1:]

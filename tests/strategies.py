@@ -1,0 +1,63 @@
+"""Random trees, relations and sentences for hypothesis."""
+
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
+
+T = TypeVar("T")
+
+text = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=("Cs",)), min_size=1, max_size=8)
+deprels = st.sampled_from(["nsubj", "obj", "obl:arg", "conj", "punct", "a|b", "a%", "/", "x/y", "l", "\\", "|", "%"])
+
+
+@st.composite
+def trees(draw: st.DrawFn, max_size: int = 12) -> list[int]:
+    """Heads of any tree with one root: words are hung in random order under one that hangs already."""
+    size = draw(st.integers(1, max_size))
+    order = draw(st.permutations(range(1, size + 1)))
+    heads = [0] * size
+    for place, word in enumerate(order[1:], 1):
+        heads[word - 1] = order[draw(st.integers(0, place - 1))]
+    return heads
+
+
+@st.composite
+def projective_trees(draw: st.DrawFn, max_size: int = 12) -> list[int]:
+    """Heads of a projective tree: a random word heads an interval, what is left and right of it is cut into intervals."""
+    heads = [0] * draw(st.integers(1, max_size))
+    todo = [(0, len(heads), 0)]
+    while todo:
+        low, high, head = todo.pop()
+        word = draw(st.integers(low, high - 1))
+        heads[word] = head
+        for begin, end in ((low, word), (word + 1, high)):
+            while begin < end:
+                cut = draw(st.integers(begin + 1, end))
+                todo.append((begin, cut, word + 1))
+                begin = cut
+    return heads
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> Sentence:
+    """A sentence with everything CoNLL-U can hold."""
+    heads = draw(trees(8))
+    columns = st.one_of(st.just("_"), text)
+    words = [
+        Word(number, draw(text), *(draw(columns) for _ in range(4)), head, draw(deprels), draw(columns), draw(columns))
+        for number, head in enumerate(heads, 1)
+    ]
+    multiwords, covered = [], 0
+    for number in range(1, len(words) + 1):
+        if number > covered and draw(st.booleans()):
+            covered = draw(st.integers(number, len(words)))
+            multiwords.append(Multiword(number, covered, draw(text)))
+    empty_nodes = [
+        EmptyNode(after, index, (draw(text), *(draw(columns) for _ in range(8))))
+        for after in range(len(words) + 1)
+        for index in range(1, draw(st.integers(0, 2)) + 1)
+    ]
+    comments = ["#" + comment for comment in draw(st.lists(text, max_size=3))]
+    return Sentence(words, comments, multiwords, empty_nodes)

@@ -1,0 +1,78 @@
+"""The arrows between modules go one way, and heavy packages are imported only where they belong."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+SOURCE = ROOT / "src" / "hexatagger"
+
+LAYERS = [
+    ["errors"],
+    ["files", "sentence", "tree"],
+    ["conllu", "tags", "config"],
+    ["decode", "pieces", "evaluate", "analysis", "stats", "tagfile", "draw"],
+    ["annotate"],
+    ["segment", "parser", "nn"],
+    ["server", "integrations", "cli", "__main__"],
+]
+"""A module imports from its own layer or those above it in this list."""
+
+ONLY_IN = {
+    "torch": "nn",
+    "transformers": "nn",
+    "accelerate": "nn",
+    "safetensors": "nn",
+    "onnxruntime": "parser",
+    "starlette": "server",
+    "spacy": "integrations",
+    "ray": "integrations",
+    "click": "cli",
+    "rich": "cli",
+}
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def stage(path: Path) -> str:
+    """The stage a file belongs to: its top folder, or its name."""
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imports(path: Path) -> set[str]:
+    """Every module a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(str(node.module))
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_one_way(path: Path) -> None:
+    rank = {name: level for level, names in enumerate(LAYERS) for name in names}
+    own = stage(path)
+    for module in imports(path):
+        package, *rest = module.split(".")
+        if package in ONLY_IN:
+            assert own == ONLY_IN[package], f"{package} is imported only in {ONLY_IN[package]}"
+        if package == "hexatagger" and rest and own != "__init__":
+            assert rank[rest[0]] <= rank[own], f"{own} must not import {module}"
+
+
+def test_every_stage_has_its_layer() -> None:
+    known = {name for names in LAYERS for name in names} | {"__init__"}
+    assert {stage(path) for path in FILES} <= known
+
+
+@pytest.mark.parametrize("command", ["import hexatagger", "import hexatagger.cli"])
+def test_import_is_light(command: str) -> None:
+    program = f"{command}; import sys; print([m for m in ('torch', 'onnxruntime', 'numpy', 'transformers') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
