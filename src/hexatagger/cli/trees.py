@@ -157,8 +157,11 @@ def _map_trees(
 def stats(files: tuple[str, ...], as_json: bool, format_: Format, roots: Roots) -> None:
     r"""Say what the trees of FILES ask of a hexatagger.
 
-    Sentences, words, relations, how much is not projective, the stack depth that the tags need (left-first /
-    right-first) and, for each lifting scheme, the words whose head or relation does not come back.
+    \b
+    sentences, words, longest, relations   counts
+    non-proj., words    share of sentences that are not projective, of words with a crossing arc
+    depth               stack depth that the tags need, left-first/right-first
+    head, path, head+path   share of words whose head or relation each lifting scheme loses
 
     \b
       hexatagger stats train.conllu dev.conllu
@@ -167,18 +170,15 @@ def stats(files: tuple[str, ...], as_json: bool, format_: Format, roots: Roots) 
     if as_json:
         click.echo(json.dumps({file: counts.to_json() for file, counts in collected.items()}, indent=2))
         return
-    header = ["file", "sentences", "words", "longest", "relations", "non-proj. sent.", "non-proj. words", "depth L/R"]
-    rows = [header + [f"lost by {scheme}" for scheme in SCHEMES]]
-    rows += [_row(file, counts) for file, counts in collected.items()]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        click.echo("  ".join(cells))
+    header = ["sentences", "words", "longest", "relations", "non-proj.", "words", "depth", *SCHEMES, "file"]
+    rows = [header, *(_row(file, counts) for file, counts in collected.items())]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header) - 1)]
+    for *cells, file in rows:
+        click.echo("  ".join([*(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)), file]))
 
 
 def _row(file: str, counts: Stats) -> list[str]:
     return [
-        file,
         str(counts.sentences),
         str(counts.words),
         str(counts.longest),
@@ -186,5 +186,6 @@ def _row(file: str, counts: Stats) -> list[str]:
         f"{percent(counts.nonprojective_sentences, counts.sentences):.2f} %",
         f"{percent(counts.nonprojective_words, counts.words):.3f} %",
         f"{counts.depth_left}/{counts.depth_right}",
-        *(f"{percent(loss.words, counts.words):.3f} % ({loss.words})" for loss in counts.losses.values()),
+        *(f"{percent(loss.words, counts.words):.3f} %" for loss in counts.losses.values()),
+        file,
     ]

@@ -53,15 +53,15 @@ class BHT:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        """Write a leaf as its number, an internal node as side, bracket, children."""
+        """Write a leaf as its number, an internal node as side and children, an open slot as `?`."""
         parts: list[str] = []
         stack: list[BHT | str] = [self]
         while stack:
             item = stack.pop()
             if isinstance(item, str):
                 parts.append(item)
-            elif item.left and item.right:
-                stack += [")", item.right, " ", item.left, f"{item.side}("]
+            elif item.left:
+                stack += [")", item.right or "?", " ", item.left, f"{item.side}("]
             else:
                 parts.append(str(item.word))
         return "".join(parts)
