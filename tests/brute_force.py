@@ -54,9 +54,7 @@ def _sequences(size: int, *, right_child: bool) -> tuple[Sequence6, ...]:
 
 def score(tags: Sequence[int], leaf: Sequence[Sequence[float]], internal: Sequence[Sequence[float]]) -> float:
     """Add up the scores of a sequence."""
-    return sum(
-        internal[place // 2][tag - 2] if place % 2 else leaf[place // 2][tag] for place, tag in enumerate(tags)
-    )
+    return sum(internal[place // 2][tag - 2] if place % 2 else leaf[place // 2][tag] for place, tag in enumerate(tags))
 
 
 def best(leaf: Sequence[Sequence[float]], internal: Sequence[Sequence[float]]) -> Sequence6:

@@ -128,7 +128,13 @@ def test_conllx_has_words_only() -> None:
 BAD: list[tuple[str, str | bytes, Roots, int, str]] = [
     ("columns", "1\tHi\t0\n\n", "any", 1, "3 columns instead of 10, separated by tabs: '1 Hi 0'"),
     ("spaces", "1 Hi _ _ _ _ 0 root _ _\n\n", "any", 1, "separated by spaces instead of tabs?"),
-    ("ids", rows(0) + rows(2, 0).replace("2\tw2", "3\tw2"), "any", 4, "ID '3' is out of order: the next word here is '2'"),
+    (
+        "ids",
+        rows(0) + rows(2, 0).replace("2\tw2", "3\tw2"),
+        "any",
+        4,
+        "ID '3' is out of order: the next word here is '2'",
+    ),
     ("id zero", ROW.format(0, "x", 0, "root") + "\n\n", "any", 1, "ID '0' is out of order"),
     ("id text", ROW.format("one", "x", 0, "root") + "\n\n", "any", 1, "ID 'one' is not a number, a range"),
     ("head outside", rows(0) + rows(0, 14), "any", 4, "HEAD '14' is outside the sentence (2 words)"),
@@ -146,14 +152,22 @@ BAD: list[tuple[str, str | bytes, Roots, int, str]] = [
     ("no words", "# just a comment\n\n", "any", 1, "a sentence without words"),
     ("late comment", rows(0)[:-1] + "# late\n\n", "any", 2, "a comment after the first word"),
     ("range", ROW.format("2-3", "x", "_", "_") + "\n" + rows(0), "any", 1, "ID '2-3' is out of order"),
-    ("range past the end", ROW.format("1-3", "x", "_", "_") + "\n" + rows(0), "any", 1, "reaches past the last word (1)"),
+    (
+        "range past the end",
+        ROW.format("1-3", "x", "_", "_") + "\n" + rows(0),
+        "any",
+        1,
+        "reaches past the last word (1)",
+    ),
     ("range twice", (ROW.format("1-1", "x", "_", "_") + "\n") * 2 + rows(0), "any", 2, "ID '1-1' is out of order"),
     ("empty node", ROW.format("0.2", "x", "_", "_") + "\n" + rows(0), "any", 1, "the next empty node here is '0.1'"),
     ("empty node form", ROW.format("0.1", "", "_", "_") + "\n" + rows(0), "any", 1, "FORM is empty"),
 ]
 
 
-@pytest.mark.parametrize(("text", "roots", "line", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+@pytest.mark.parametrize(
+    ("text", "roots", "line", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD]
+)
 def test_bad_input_is_told_with_its_place(
     tmp_path: Path, text: str | bytes, roots: Roots, line: int, message: str
 ) -> None:

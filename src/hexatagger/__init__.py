@@ -1,11 +1,13 @@
 """hexatagger: dependency parsing as tagging.
 
-    from hexatagger import read_conllu
-    from hexatagger.tags import from_heads, to_heads
-    from hexatagger.decode import best
+    import hexatagger
+    parser = hexatagger.load()
+    for sentence in parser.parse("She reads fascinating papers."): ...
 
 Importing this package loads neither torch nor onnxruntime nor numpy.
 """
+
+from typing import TYPE_CHECKING
 
 from hexatagger.conllu import read_conllu, write_conllu
 from hexatagger.errors import (
@@ -19,6 +21,9 @@ from hexatagger.errors import (
 )
 from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
+if TYPE_CHECKING:
+    from hexatagger.parser import Parser, load
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -29,11 +34,22 @@ __all__ = [
     "FormatError",
     "HexataggerError",
     "Multiword",
+    "Parser",
     "Sentence",
     "TagError",
     "TreeError",
     "Word",
     "__version__",
+    "load",
     "read_conllu",
     "write_conllu",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the parser when it is first asked for: reading files should not wait for numpy."""
+    if name in ("Parser", "load"):
+        from hexatagger import parser
+
+        return getattr(parser, name)
+    raise AttributeError(f"module 'hexatagger' has no attribute '{name}'")

@@ -72,7 +72,7 @@ def _opened(file: File) -> Iterator[IO[str] | IO[bytes]]:
     elif file == "-":
         yield sys.stdin.buffer
     else:
-        with _open_binary(Path(file), "rb") as stream:
+        with open_binary(Path(file), "rb") as stream:
             yield stream
 
 
@@ -80,7 +80,7 @@ def _opened(file: File) -> Iterator[IO[str] | IO[bytes]]:
 def open_output(file: File) -> Iterator[IO[str]]:
     """Open for writing text; a path gets its new content when the block ends well, and keeps its old one otherwise."""
     if isinstance(file, str | os.PathLike) and file != "-":
-        with replacing(file) as temporary, _open_binary(temporary, "wb", like=Path(file)) as raw, _text(raw) as stream:
+        with replacing(file) as temporary, open_binary(temporary, "wb", like=Path(file)) as raw, _text(raw) as stream:
             yield stream
         return
     target = sys.stdout.buffer if isinstance(file, str | os.PathLike) else file
@@ -113,7 +113,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _open_binary(path: Path, mode: str, like: Path | None = None) -> IO[bytes]:
+def open_binary(path: Path, mode: str, like: Path | None = None) -> IO[bytes]:
     """Open a path, packed as its suffix (or that of `like`) says."""
     suffix = (like or path).suffix
     if suffix == ".gz":

@@ -7,6 +7,7 @@ sentence is kept beside them: comments, multiword tokens, empty nodes.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 
 @dataclass(slots=True)
@@ -23,6 +24,10 @@ class Word:
     deprel: str = "_"
     deps: str = "_"
     misc: str = "_"
+    start: int | None = field(default=None, compare=False)
+    """Where its token begins in the text it was cut from; None if it was not cut from a text."""
+    end: int | None = field(default=None, compare=False)
+    """Where its token ends: `text[start:end]` is the token."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -30,6 +35,9 @@ class Word:
         head = "_" if self.head is None else str(self.head)
         fixed = (str(self.id), self.form, self.lemma, self.upos, self.xpos, self.feats)
         return (*fixed, head, self.deprel, self.deps, self.misc)
+
+
+_FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc", "start", "end")
 
 
 @dataclass(slots=True)
@@ -40,6 +48,8 @@ class Multiword:
     last: int
     form: str
     rest: tuple[str, ...] = ("_",) * 8
+    start: int | None = field(default=None, compare=False)
+    end: int | None = field(default=None, compare=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -172,3 +182,27 @@ class Sentence:
         for token in self.tokens:
             parts += [token.form, "" if "SpaceAfter=No" in token.misc.split("|") else " "]
         return "".join(parts).rstrip(" ")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: everything the sentence has, columns without a value left out.
+
+        >>> Sentence([Word(1, "Hi", head=0, deprel="root")]).to_dict()
+        {'words': [{'id': 1, 'form': 'Hi', 'head': 0, 'deprel': 'root'}]}
+        """
+        values: dict[str, Any] = {"text": self.comment("text"), "comments": self.comments}
+        values["words"] = [
+            {name: value for name in _FIELDS if (value := getattr(word, name)) not in ("_", None)} for word in self.words
+        ]
+        for name, rows in (("multiwords", self.multiwords), ("empty_nodes", self.empty_nodes)):
+            values[name] = [{"columns": list(row.columns)} for row in rows]
+        return {name: value for name, value in values.items() if value}
+
+    def to_svg(self, *, show: Literal["arcs", "bht", "tags", "all"] = "arcs") -> str:
+        """Return a drawing of the tree, its binary head tree or its hexatags: see `draw.draw_svg`."""
+        from hexatagger.draw import draw_svg
+
+        return draw_svg(self, show=show)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows for a sentence: its tree."""
+        return f'<div style="overflow-x:auto">{self.to_svg()}</div>'

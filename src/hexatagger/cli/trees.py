@@ -70,7 +70,7 @@ def _trees(file: str, format_: Format, roots: Roots) -> Iterator[Sentence]:
 @_output
 @_reading
 def encode(file: str, order: Order, scheme: Scheme | None, output: str, format_: Format, roots: Roots) -> None:
-    r"""Turn the trees of FILE into hexatags.
+    """Turn the trees of FILE into hexatags.
 
     A line a word: ID, FORM, leaf tag with the relation, internal tag ("_" for the last word).
 
@@ -96,7 +96,7 @@ def encode(file: str, order: Order, scheme: Scheme | None, output: str, format_:
 @click.argument("file", default="-")
 @_output
 def decode(file: str, output: str) -> None:
-    r"""Turn hexatags (what encode writes) back into CoNLL-U.
+    """Turn hexatags (what encode writes) back into CoNLL-U.
 
     \b
       hexatagger encode treebank.conllu | hexatagger decode -
@@ -112,7 +112,7 @@ def decode(file: str, output: str) -> None:
 @_output
 @_reading
 def lift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) -> None:
-    r"""Make every tree of FILE projective and mark the relations so that unlift can go back.
+    """Make every tree of FILE projective and mark the relations so that unlift can go back.
 
     The pseudo-projective transformation of Nivre and Nilsson (2005), just as MaltParser does it.
 
@@ -128,7 +128,7 @@ def lift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) 
 @_output
 @_reading
 def unlift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) -> None:
-    r"""Undo lift: move the marked words of FILE back and take the marks away.
+    """Undo lift: move the marked words of FILE back and take the marks away.
 
     \b
       hexatagger unlift projective.conllu --scheme head
@@ -155,7 +155,7 @@ def _map_trees(
 @click.option("--json", "as_json", is_flag=True, help="JSON for programs instead of a table.")
 @_reading
 def stats(files: tuple[str, ...], as_json: bool, format_: Format, roots: Roots) -> None:
-    r"""Say what the trees of FILES ask of a hexatagger.
+    """Say what the trees of FILES ask of a hexatagger.
 
     \b
     sentences, words, longest, relations   counts

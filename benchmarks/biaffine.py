@@ -1,0 +1,195 @@
+"""A biaffine parser (Dozat and Manning 2017) on our encoder, data, batches and training loop: the baseline.
+
+Everything up to the word vectors is `hexatagger.nn.model.Network`. On top of them four perceptrons, a biaffine score of
+every arc and one of every relation, their losses added. The best tree is found exactly, projective or not (see `mst`).
+
+    python benchmarks/biaffine.py RECIPE --train F --dev F --out DIR [--set section.key=value]... [--decoder tree]
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from mst import best_projective, best_tree
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hexatagger.config import ModelConfig, Recipe, TrainConfig
+from hexatagger.evaluate import evaluate
+from hexatagger.nn.checkpoint import State
+from hexatagger.nn.data import IGNORE, Batch, Example
+from hexatagger.nn.folder import Model
+from hexatagger.nn.model import Network
+from hexatagger.nn.predict import run
+from hexatagger.nn.train import Data, Job, Report, fit, make_accelerator, prepare
+from hexatagger.sentence import Sentence
+from hexatagger.tags import unlift
+from hexatagger.tags.labels import Labels
+
+ARC, RELATION = 500, 100  # widths of the perceptrons, as in the paper
+
+
+class Biaffine(nn.Module):
+    """The parser; `words` gives the word vectors and the further tasks."""
+
+    def __init__(self, words: Network, labels: Labels) -> None:
+        super().__init__()
+        self.words = words
+        tasks: dict[str, nn.Module] = {name: words.heads[name] for name in words.config.tasks}
+        words.heads = nn.ModuleDict(tasks)
+        self.root = nn.Parameter(torch.zeros(words.width))
+        dropout = words.config.dropout
+        self.arc_head, self.arc_word = _perceptron(words.width, ARC, dropout), _perceptron(words.width, ARC, dropout)
+        self.relation_head = _perceptron(words.width, RELATION, dropout)
+        self.relation_word = _perceptron(words.width, RELATION, dropout)
+        # Of a biaffine form the matrices begin at zero, as in the paper: arcs are equally likely at first.
+        self.arc = nn.Parameter(torch.zeros(ARC + 1, ARC))
+        self.relation = nn.Parameter(torch.zeros(len(labels.relations), RELATION + 1, RELATION + 1))
+
+    @property
+    def encoder(self) -> nn.Module:
+        """The encoder, which has a learning rate of its own."""
+        return self.words.encoder
+
+    @property
+    def config(self) -> ModelConfig:
+        """What the network is."""
+        return self.words.config
+
+    def forward(self, **inputs: Tensor) -> dict[str, Tensor]:
+        """Return scores of heads (batch, words, words + 1), vectors for relations, scores of further tasks."""
+        vectors = self.words.vectors(**inputs)
+        scores: dict[str, Tensor] = {name: head(vectors) for name, head in self.words.heads.items()}
+        with_root = torch.cat([self.root.expand(len(vectors), 1, -1), vectors], dim=1)
+        words = functional.pad(self.arc_word(vectors), (0, 1), value=1.0)
+        arcs = words @ self.arc @ self.arc_head(with_root).transpose(1, 2)
+        # A word behind the end of its sentence is nobody's head, and no word is its own.
+        size = arcs.shape[1]
+        places = torch.arange(size + 1, device=arcs.device)
+        arcs = arcs.masked_fill(places > inputs["lengths"].reshape(-1, 1, 1), -1e9)
+        arcs = arcs.masked_fill(places == places[1:].unsqueeze(1), -1e9)
+        scores |= {
+            "head": arcs,
+            "relation_head": self.relation_head(with_root),
+            "relation_word": self.relation_word(vectors),
+        }
+        scores["form"] = self.relation  # so that the loss has it too, whatever wraps the network
+        return scores
+
+
+def _perceptron(inputs: int, outputs: int, dropout: float) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, outputs), nn.LeakyReLU(0.1), nn.Dropout(dropout))
+
+
+def relation_scores(scores: Mapping[str, Tensor], heads: Tensor) -> Tensor:
+    """Return the scores of all relations to the given heads: (batch, words, relations)."""
+    vectors = scores["relation_head"]
+    chosen = vectors.gather(1, heads.unsqueeze(-1).expand(-1, -1, vectors.shape[-1]))
+    heads_and_one = functional.pad(chosen, (0, 1), value=1.0)
+    words_and_one = functional.pad(scores["relation_word"], (0, 1), value=1.0)
+    return torch.einsum("bwi,rij,bwj->bwr", words_and_one, scores["form"], heads_and_one)
+
+
+def biaffine_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) -> Tensor:
+    """Return the loss of heads, of relations to the gold heads, and of further tasks, summed over the words."""
+    relations = relation_scores(scores, batch.targets["head"].clamp(min=0))
+    total = relations.new_zeros(())
+    for name, target in batch.targets.items():
+        values = relations if name == "relation" else scores[name]
+        weight = 1.0 if name in ("head", "relation") else config.task_weight
+        flat = values.float().flatten(0, 1)
+        total = total + weight * functional.cross_entropy(flat, target.flatten(), ignore_index=IGNORE, reduction="sum")
+    return total
+
+
+@torch.no_grad()
+def parse(model: Model, data: Data, decoder: Callable[[np.ndarray], list[int]]) -> list[Sentence]:
+    """Parse the dev set."""
+    network: nn.Module = model.network
+    network.eval()
+    roots = torch.tensor(model.labels.root_mask)
+    found: dict[int, tuple[list[int], list[int]]] = {}
+    for items, scores in run(network, data.dev, pad=model.pad):
+        heads = torch.zeros(scores["head"].shape[:2], dtype=torch.long)
+        for row, (_, window) in enumerate(items):
+            size = len(window)
+            square = np.zeros((size + 1, size + 1))
+            square[1:] = scores["head"][row, :size, : size + 1].cpu().numpy()
+            heads[row, :size] = torch.tensor(decoder(square))
+        relations = relation_scores(scores, heads.to(scores["head"].device)).cpu()
+        inner = relations.masked_fill(roots, -torch.inf).argmax(-1)
+        outer = relations.masked_fill(~roots, -torch.inf).argmax(-1)
+        best = torch.where(heads == 0, outer, inner)
+        for row, (example, window) in enumerate(items):
+            found[id(example)] = heads[row, : len(window)].tolist(), best[row, : len(window)].tolist()
+    made = []
+    for sentence, example in zip(data.gold, data.dev, strict=True):
+        numbers, relation = found[id(example)]
+        _, deprels = unlift(numbers, [model.labels.relations[number] for number in relation])
+        made.append(Sentence.from_words(sentence.forms, heads=numbers, deprels=deprels))
+    return made
+
+
+def change_targets(sentences: list[Sentence], examples: list[Example]) -> None:
+    """Put heads in the place of tags; relations stay."""
+    for sentence, example in zip(sentences, examples, strict=True):
+        if len(example.windows) > 1:
+            raise SystemExit(
+                f"a sentence of {len(sentence)} words is too long for one window: the baseline has no windows"
+            )
+        for name in ("leaf", "internal", "mark"):
+            example.targets.pop(name, None)
+        example.targets["head"] = np.array(sentence.heads, np.int64)
+
+
+def train_biaffine(job: Job, report: Report, *, decoder: str = "projective") -> State:
+    """Train the baseline as `hexatagger.nn.train.train` trains ours; return how it went."""
+    if job.recipe.model.relations != "separate":
+        job = _with(job, "model.relations=separate")
+    accelerator = make_accelerator(job.recipe.training)
+    job.out.mkdir(parents=True, exist_ok=True)
+    model, data = prepare(job, accelerator)
+    from hexatagger.nn.check import read_treebank
+
+    change_targets(read_treebank(job.train, purpose="train"), data.train)
+    torch.manual_seed(job.recipe.training.seed)
+    model.network = Biaffine(model.network, model.labels)  # type: ignore[assignment]
+    best = {"projective": best_projective, "tree": best_tree}[decoder]
+
+    def score(model: Model, data: Data) -> dict[str, float]:
+        metrics = evaluate(data.gold, parse(model, data, best)).metrics
+        return {name: round(metrics[name].f1, 3) for name in ("UAS", "LAS")}
+
+    return fit(model, data, job, accelerator, report, loss=biaffine_loss, score=score)
+
+
+def _with(job: Job, *settings: str) -> Job:
+    from dataclasses import replace
+
+    return replace(job, recipe=job.recipe.with_settings(settings))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", type=Path)
+    parser.add_argument("--train", type=Path, nargs="+", required=True)
+    parser.add_argument("--dev", type=Path, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--set", action="append", default=[], dest="settings")
+    parser.add_argument("--decoder", choices=["projective", "tree"], default="projective")
+    given = parser.parse_args()
+    recipe = Recipe.load(given.recipe).with_settings(given.settings)
+    job = Job(recipe=recipe, train=given.train, dev=given.dev, out=given.out)
+
+    def show(event: dict[str, object]) -> None:
+        if event["event"] != "step":
+            print(json.dumps(event), flush=True)
+
+    train_biaffine(job, show, decoder=given.decoder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""`hexatagger draw`: trees as pictures, in the terminal or in a file."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import PurePath
+
+import click
+
+from hexatagger.conllu import Format, read_conllu
+from hexatagger.draw import Show, draw_html_parts, draw_svg, draw_text
+from hexatagger.draw.svg import WIDTH
+from hexatagger.draw.width import printable
+from hexatagger.errors import ConfigError, FormatError, TreeError
+from hexatagger.files import name_of, open_output
+from hexatagger.sentence import Sentence
+
+SUFFIXES = {".txt": "text", ".svg": "svg", ".html": "html", ".htm": "html"}
+
+
+@click.command(short_help="Draw trees in the terminal, as SVG or as HTML.")
+@click.argument("file", default="-")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    help="File to write, .txt, .svg or .html; appears whole or not at all.  [default: stdout]",
+)
+@click.option(
+    "--to",
+    type=click.Choice(["text", "svg", "html"]),
+    help="What to write.  [default: as the suffix of -o says, or text]",
+)
+@click.option(
+    "--show",
+    type=click.Choice(["arcs", "bht", "tags", "all"]),
+    default="arcs",
+    show_default=True,
+    help="The dependency arcs, the binary head tree, the hexatags, or all three.",
+)
+@click.option("--sentence", "chosen", multiple=True, metavar="N|ID", help="Draw this one: its number or sent_id.")
+@click.option(
+    "--width",
+    type=click.IntRange(min=0),
+    help="Columns of text, or pixels: what is wider runs downwards; 0: no limit.  [default: the terminal's; 2000]",
+)
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
+)
+@click.option(
+    "--from",
+    "format_",
+    type=click.Choice(["conllu", "conllx"]),
+    default="conllu",
+    show_default=True,
+    help="Format of FILE.",
+)
+def draw(
+    file: str,
+    output: str,
+    to: str | None,
+    show: Show,
+    chosen: tuple[str, ...],
+    width: int | None,
+    color: str,
+    format_: Format,
+) -> None:
+    """Draw the trees of FILE.
+
+    An arc that is not projective is dashed. Words without a head have no arc. The binary head tree and the tags need a
+    tree; crossing arcs are lifted for them, and a note says so.
+
+    \b
+      hexatagger draw treebank.conllu
+      hexatagger draw treebank.conllu --sentence 3 --show all
+      hexatagger draw treebank.conllu --sentence weblog-0003 -o tree.svg
+      hexatagger draw treebank.conllu -o trees.html
+    """
+    kind = to or _kind(output)
+    name = name_of(file)
+    sentences: Iterator[tuple[int, Sentence]] = enumerate(read_conllu(file, format=format_), 1)
+    if chosen:
+        sentences = _pick(sentences, chosen, name)
+    ahead = list(islice(sentences, 2))
+    if not ahead:
+        raise FormatError("has no sentence to draw", source=name)
+    several = len(ahead) > 1
+    if several and kind == "svg":
+        raise ConfigError(f"{name} has several sentences, an SVG holds one: choose it with --sentence, or write HTML")
+    current = ""
+
+    def watched() -> Iterator[Sentence]:
+        nonlocal current
+        for number, sentence in chain(ahead, sentences):
+            current = sentence.comment("sent_id") or str(number)
+            yield sentence
+
+    try:
+        with open_output(output) as stream:
+            if kind == "text":
+                colored = _is_colored(color, output)
+                columns = width if width is not None else _columns(output)
+                for sentence in watched():
+                    title = f"{printable(current)}\n" if several else ""
+                    stream.write(click.style(title, dim=True) if colored and title else title)
+                    drawn = draw_text(sentence, width=columns or None, color=colored, show=show)
+                    stream.write(drawn + ("\n\n" if several else "\n"))
+                return
+            pixels = WIDTH if width is None else width or None
+            if kind == "svg":
+                stream.writelines(draw_svg(sentence, show=show, width=pixels) for sentence in watched())
+            else:
+                stream.writelines(draw_html_parts(watched(), show=show, width=pixels))
+    except TreeError as error:
+        if error.source is not None:
+            raise
+        raise TreeError(f"sentence {current}: {error.message}", word=error.word, source=name) from None
+
+
+def _kind(output: str) -> str:
+    """Say what to write to a file of this name."""
+    if output == "-":
+        return "text"
+    path = PurePath(output)
+    suffix = PurePath(path.stem).suffix if path.suffix in (".gz", ".xz") else path.suffix
+    if suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"'{output}' does not end in {', '.join(SUFFIXES)}: name it so, or say what it is with --to")
+    return SUFFIXES[suffix.lower()]
+
+
+def _pick(
+    sentences: Iterator[tuple[int, Sentence]], chosen: tuple[str, ...], name: str
+) -> Iterator[tuple[int, Sentence]]:
+    """Return the chosen sentences in the order asked for; a sent_id goes before a number."""
+    by_id: dict[str, tuple[int, Sentence]] = {}
+    by_number: dict[str, tuple[int, Sentence]] = {}
+    number = 0
+    for number, sentence in sentences:
+        identifier = sentence.comment("sent_id")
+        if identifier in chosen:
+            by_id.setdefault(identifier, (number, sentence))
+        if str(number) in chosen:
+            by_number[str(number)] = (number, sentence)
+    found = by_number | by_id
+    for key in chosen:
+        if key not in found:
+            raise FormatError(f"no sentence '{key}': give a sent_id, or a number from 1 to {number}", source=name)
+    return iter([found[key] for key in chosen])
+
+
+def _is_colored(color: str, output: str) -> bool:
+    if color == "auto":
+        return output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return color == "always"
+
+
+def _columns(output: str) -> int:
+    return shutil.get_terminal_size().columns if output == "-" else 80

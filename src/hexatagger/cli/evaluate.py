@@ -1,0 +1,138 @@
+"""`hexatagger evaluate`: score a parsed file against a gold one, as a table or as JSON."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hexatagger.conllu import Format
+    from hexatagger.evaluate import Evaluation, Metric, Roots, Score
+
+
+@click.command(short_help="Score a parsed file against a gold one.")
+@click.argument("gold")
+@click.argument("system")
+@click.option(
+    "--metric",
+    type=click.Choice(["conll18", "ptb", "paper"]),
+    default="conll18",
+    show_default=True,
+    help="What to count: see above.",
+)
+@click.option(
+    "--roots",
+    type=click.Choice(["one", "attach"]),
+    default="one",
+    show_default=True,
+    help="A sentence with several roots, in either file: an error, or hang the later ones under the first.",
+)
+@click.option(
+    "--from",
+    "format_",
+    type=click.Choice(["conllu", "conllx"]),
+    default="conllu",
+    show_default=True,
+    help="Format of GOLD and SYSTEM.",
+)
+@click.option("--by-length", is_flag=True, help="Add a table by the length of arcs.")
+@click.option("--by-relation", is_flag=True, help="Add a table by relation.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object instead, unrounded.")
+def evaluate(
+    gold: str,
+    system: str,
+    metric: "Metric",
+    roots: "Roots",
+    format_: "Format",
+    by_length: bool,
+    by_relation: bool,
+    as_json: bool,
+) -> None:
+    """Score the trees in SYSTEM against those in GOLD.
+
+    One of the two may be `-`, standard input. All numbers are percentages.
+
+    \b
+    Metrics:
+      conll18  the metrics of the CoNLL 2018 shared task, equal to its own script. Needs the
+               same text only: sentences, tokens and words may differ. Punctuation counts,
+               subtypes of relations (nsubj:pass) do not.
+      ptb      UAS and LAS as usual for the Penn Treebank. Needs the same words. Relations
+               in full, no punctuation: XPOS or UPOS in GOLD is `` '' : , . PU or PUNCT.
+      paper    UAS and LAS as the authors of the hexatagger score UD. Needs the same words.
+               No subtypes, no punctuation: UPOS in GOLD is PUNCT (or one of the above).
+
+    Where both files have the same sentences and words, you also get exact match (the share of sentences without a
+    mistake), root accuracy, and tables by arc length and by relation.
+
+    \b
+    Examples:
+      hexatagger evaluate gold.conllu parsed.conllu
+      hexatagger evaluate gold.conllu parsed.conllu --metric ptb --by-relation
+      cat parsed.conllu | hexatagger evaluate gold.conllu.gz - --json
+    """
+    from hexatagger.evaluate import evaluate_files
+
+    result = evaluate_files(gold, system, metric=metric, format=format_, roots=roots)
+    if as_json:
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+    else:
+        click.echo("\n\n".join(_tables(result, by_length, by_relation)))
+
+
+def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[str]:
+    """Lay out the result as the blocks of text that were asked for."""
+    if result.metric == "conll18":
+        header = ["", "Precision", "Recall", "F1", "Aligned accuracy"]
+        blocks = [_table(header, [[name, *_numbers(score)] for name, score in result.metrics.items()])]
+    else:  # the same words: all four numbers are one
+        blocks = [_table(["", "Accuracy"], [[name, _number(score.f1)] for name, score in result.metrics.items()])]
+    if (found := result.analysis) is not None:
+        shares = [
+            ["every head right", _number(found.exact.uas.f1)],
+            ["every head and relation right", _number(found.exact.las.f1)],
+            ["root right", _number(found.roots.f1)],
+        ]
+        blocks.append(_table(["Sentences with", ""], shares))
+        if by_length:
+            header = ["Arc length", "Gold", "System", "UAS precision", "UAS recall", "LAS precision", "LAS recall"]
+            parts = [(name, arcs.uas, arcs.las) for name, arcs in found.by_length.items()]
+            rows = [[name, *_sizes(uas), *_numbers(uas)[:2], *_numbers(las)[:2]] for name, uas, las in parts]
+            blocks.append(_table(header, rows))
+        if by_relation:
+            header = ["Relation", "Gold", "System", "LAS precision", "LAS recall", "F1"]
+            rows = [[name, *_sizes(score), *_numbers(score)[:3]] for name, score in found.by_relation.items()]
+            blocks.append(_table(header, rows))
+    return [*blocks, *(f"Note: {note}" for note in result.notes)]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align columns: the first to the left, numbers to the right.
+
+    >>> print(_table(["", "F1"], [["UAS", "100.00"], ["LAS", "66.67"]]))
+             F1
+    UAS  100.00
+    LAS   66.67
+    """
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = []
+    for first, *numbers in (header, *rows):
+        cells = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    return "\n".join(lines)
+
+
+def _numbers(score: "Score") -> list[str]:
+    """Print the percentages of a score."""
+    return [_number(number) for number in (score.precision, score.recall, score.f1, score.aligned_accuracy)]
+
+
+def _sizes(score: "Score") -> list[str]:
+    """Print how much a score is made of."""
+    return [str(score.gold), str(score.system)]
+
+
+def _number(value: float | None) -> str:
+    """Print a percentage, nothing for none."""
+    return "" if value is None else f"{value:.2f}"

@@ -1,0 +1,241 @@
+"""Commands that run a model: parse, info."""
+
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Literal, cast
+
+import click
+
+from hexatagger.errors import ConfigError
+from hexatagger.files import File, open_binary, open_output, read_lines
+
+if TYPE_CHECKING:
+    from hexatagger.config import Task
+    from hexatagger.parser import Parser
+    from hexatagger.sentence import Sentence
+
+Input = Literal["text", "lines", "words", "conllu", "conllx"]
+Output = Literal["tree", "conllu", "json", "tags", "svg", "html"]
+COLUMNS = ("upos", "xpos", "feats", "lemma")
+
+
+@click.command()
+@click.argument("text", nargs=-1)
+@click.option("-f", "--file", "files", multiple=True, help="File to parse instead of TEXT; may be given again; - is stdin.")
+@click.option("--model", default="en", show_default=True, help="Folder of a model, or en: the one inside the package.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(["text", "lines", "words", "conllu", "conllx"]),
+    default="text",
+    show_default=True,
+    help="What is given: running text, a sentence a line, words separated by spaces, or a file of words.",
+)
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["tree", "conllu", "json", "tags", "svg", "html"]),
+    help="What to write.  [default: tree in a terminal, conllu elsewhere]",
+)
+@click.option("-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]")
+@click.option("--keep", default="", help="Columns of CoNLL-U input to leave as they are where filled: upos,xpos,feats,lemma.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes to parse with.")
+@click.option("--resume", is_flag=True, help="Keep what is done in OUTPUT.partial, and go on from there if it exists.")
+def parse(
+    text: tuple[str, ...],
+    files: tuple[str, ...],
+    model: str,
+    source: Input,
+    target: Output | None,
+    output: str,
+    keep: str,
+    workers: int,
+    resume: bool,
+) -> None:
+    """Parse TEXT, files or standard input.
+
+    \b
+      hexatagger parse "She reads fascinating papers."
+      hexatagger parse -f book.txt -o book.conllu --workers 4
+      hexatagger parse --from conllu -f words.conllu --keep upos,lemma
+      echo "one sentence , cut into words" | hexatagger parse --from words
+
+    json is an object a sentence, one on each line.
+    """
+    from hexatagger.parser import load
+
+    if text and files:
+        raise ConfigError("both TEXT and --file are given: give one of them")
+    kept = _columns(keep)
+    chosen: Output = target or ("tree" if output == "-" and sys.stdout.isatty() else "conllu")
+    parser = load(model, threads=1 if workers > 1 else None)
+    names = list(files) or ([] if text else ["-"])
+    meter = _Meter([name for name in files if name != "-"])
+    given: list[File] = ["-" if name == "-" else cast("File", _Watched(name, meter)) for name in names]
+    done = _partial(output, chosen) if resume else 0
+    with meter.bar:
+        sentences = itertools.islice(_sentences(parser, source, text, given), done, None)
+        _write(meter.count(_parsed(parser, model, sentences, kept, workers)), chosen, output, resume=resume)
+
+
+def _columns(names: str) -> "list[Task]":
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    for name in chosen:
+        if name not in COLUMNS:
+            raise ConfigError(f"--keep '{name}' is not one of: {', '.join(COLUMNS)}")
+    return chosen  # type: ignore[return-value]
+
+
+def _sentences(
+    parser: "Parser", source: Input, texts: Sequence[str], files: "Sequence[File]"
+) -> "Iterator[Sentence]":
+    """Read all that is to be parsed, as a stream."""
+    from hexatagger.conllu import read_conllu
+    from hexatagger.rawtext import words_of
+
+    if source in ("conllu", "conllx"):
+        if texts:
+            raise ConfigError(f"--from {source} reads files: name one with --file")
+        for file in files:
+            yield from read_conllu(file, format="conllu" if source == "conllu" else "conllx")
+        return
+    chunks: list[Iterable[str]] = [[text] for text in texts]
+    chunks += [(f"{line}\n" for line in read_lines(file)) for file in files]
+    for part in chunks:
+        yield from words_of(part) if source == "words" else parser.segmenter.stream(part, lines=source == "lines")
+
+
+def _parsed(
+    parser: "Parser", model: str, sentences: "Iterator[Sentence]", keep: "list[Task]", workers: int
+) -> "Iterator[Sentence]":
+    if workers > 1:
+        from hexatagger.workers import parse_parallel
+
+        yield from parse_parallel(model, sentences, workers=workers, keep=keep)
+    else:
+        yield from parser.stream(sentences, keep=keep)
+
+
+def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
+    """Return what writes a sentence."""
+    from hexatagger.conllu import format_sentence
+    from hexatagger.tagfile import format_tagged
+
+    if target == "conllu":
+        return format_sentence
+    if target == "tags":
+        return lambda sentence: format_tagged(sentence, scheme="head+path")
+    if target == "json":
+        return lambda sentence: json.dumps(sentence.to_dict(), ensure_ascii=False) + "\n"
+    if target == "svg":
+        return lambda sentence: sentence.to_svg() + "\n"
+    from shutil import get_terminal_size
+
+    from hexatagger.draw import draw_text
+
+    terminal = stream.isatty()
+    width = get_terminal_size().columns if terminal else None
+    return lambda sentence: draw_text(sentence, width=width, color=terminal) + "\n\n"
+
+
+def _write(sentences: "Iterator[Sentence]", target: Output, output: str, *, resume: bool) -> None:
+    """Write everything; to resume, behind what the partial file has already."""
+    if target == "html":
+        from hexatagger.draw import draw_html
+
+        with open_output(output) as stream:
+            stream.write(draw_html(sentences))
+        return
+    partial = _partial_path(output)
+    with partial.open("a", encoding="utf-8", newline="\n") if resume else open_output(output) as stream:
+        write = _formatter(target, stream)
+        for sentence in sentences:
+            stream.write(write(sentence))
+    if resume:
+        partial.replace(output)
+
+
+def _partial_path(output: str) -> Path:
+    return Path(f"{output}.partial")
+
+
+def _partial(output: str, target: Output) -> int:
+    """Return how many sentences of an earlier run are there already; cut off what is not whole."""
+    if output == "-" or target not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
+        raise ConfigError("--resume needs a plain output file (-o) of conllu, json or tags")
+    path = _partial_path(output)
+    if not path.exists():
+        return 0
+    count = place = whole = 0
+    with path.open("rb+") as stream:
+        for line in stream:
+            place += len(line)
+            if line.endswith(b"\n") and (target == "json" or line == b"\n"):
+                count, whole = count + 1, place
+        stream.truncate(whole)
+    return count
+
+
+class _Meter:
+    """Shows on standard error, if that is a terminal, how far files are read and how many words are parsed."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        paths = [Path(name) for name in names]
+        known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)
+        console = Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        self.read = 0  # bytes
+        self.bar = Progress(*columns, console=console, transient=True, disable=not (names and console.is_terminal))
+        self._task = self.bar.add_task("reading", total=sum(path.stat().st_size for path in paths) if known else None)
+
+    def count(self, sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
+        """Let sentences pass and show how many."""
+        words = 0
+        for number, sentence in enumerate(sentences):
+            words += len(sentence)
+            if number % 64 == 0:
+                self.bar.update(self._task, description=f"{words:,} words", completed=self.read)
+            yield sentence
+
+
+class _Watched:
+    """The lines of a file, whose reading a meter sees."""
+
+    def __init__(self, name: str, meter: _Meter) -> None:
+        self.name, self._meter = name, meter
+
+    def __iter__(self) -> Iterator[bytes]:
+        with open_binary(Path(self.name), "rb") as stream:
+            for line in stream:
+                self._meter.read += len(line)
+                yield line
+
+
+@click.command()
+@click.argument("model", default="en")
+def info(model: str) -> None:
+    """Show the card of MODEL: data, licence, scores.
+
+    \b
+      hexatagger info
+      hexatagger info models/cy
+    """
+    from hexatagger.folder import read_file, read_folder
+    from hexatagger.parser import find_model
+
+    folder = read_folder(find_model(model))
+    click.echo(read_file(folder.path / "README.md").rstrip())
+    sizes = {path.name: path.stat().st_size for path in sorted(folder.path.iterdir()) if path.is_file()}
+    click.echo(f"\nFolder {folder.path}: " + ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in sizes.items()))

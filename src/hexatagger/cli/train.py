@@ -1,0 +1,117 @@
+"""`hexatagger train`: a treebank and a recipe in, a model folder out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command(short_help="Train a model on a treebank.")
+@click.argument("recipe", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--train", "train_files", type=_FILE, multiple=True, required=True, help="CoNLL-U to learn from; repeatable."
+)
+@click.option("--dev", "dev_files", type=_FILE, multiple=True, required=True, help="CoNLL-U to choose by; repeatable.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model, new or empty.")
+@click.option("--encoder", help="Another encoder than the recipe's: a Hugging Face name, a folder, or `characters`.")
+@click.option(
+    "--set", "settings", metavar="SECTION.KEY=VALUE", multiple=True, help="Change a key of the recipe; repeatable."
+)
+@click.option("--teacher", type=_FOLDER, help="A model folder to learn from as well: its soft tags.")
+@click.option(
+    "--unlabelled",
+    type=_FILE,
+    multiple=True,
+    help="For the teacher to tag: CoNLL-U, or .txt with one sentence a line and spaces between words; repeatable.",
+)
+@click.option(
+    "--export/--no-export", default=True, show_default=True, help="Write ONNX too, for running without torch."
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in --out from its last checkpoint.")
+def train(
+    recipe: Path,
+    train_files: tuple[Path, ...],
+    dev_files: tuple[Path, ...],
+    out: Path,
+    encoder: str | None,
+    settings: tuple[str, ...],
+    teacher: Path | None,
+    unlabelled: tuple[Path, ...],
+    export: bool,
+    resume: bool,
+) -> None:
+    """Train a model as RECIPE (TOML) says and leave it in the folder --out.
+
+    The model that is kept is the one with the best LAS on --dev. A run that was stopped, however that was, goes on with
+    the same command and --resume. Needs the extra `train`. On several GPUs or processes:
+
+    \b
+        accelerate launch -m hexatagger train RECIPE --train … --dev … --out …
+    """
+    from hexatagger.config import Recipe
+
+    chosen = Recipe.load(recipe).with_settings(settings)
+    if encoder:
+        chosen = chosen.with_encoder(encoder)
+    try:
+        from hexatagger.nn.train import Job
+        from hexatagger.nn.train import train as run
+    except ImportError as error:
+        raise click.ClickException(f"training needs more packages ({error}): pip install 'hexatagger[train]'") from None
+    job = Job(
+        recipe=chosen,
+        train=train_files,
+        dev=dev_files,
+        out=out,
+        resume=resume,
+        teacher=teacher,
+        unlabelled=unlabelled,
+        export=export,
+    )
+    with _progress() as progress:
+        bar = progress.add_task("reading", total=1.0, scores="")
+        try:
+            state = run(job, lambda event: _show(event, progress, bar))
+        except KeyboardInterrupt:
+            progress.stop()
+            raise click.ClickException(
+                "stopped; the same command with --resume goes on from the last checkpoint"
+            ) from None
+    click.echo(f"{out}: dev LAS {state.best:.2f} after epoch {state.best_epoch}", err=True)
+
+
+def _progress() -> "Progress":
+    """Make the progress bar, on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f} %"),
+        TextColumn("{task.fields[scores]}"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=Console(stderr=True),
+    )
+
+
+def _show(event: dict[str, Any], progress: "Progress", bar: "TaskID") -> None:
+    """Show what the training loop reports: steps move the bar, epochs and warnings get a line."""
+    if event["event"] == "step":
+        text = f"epoch {event['epoch']}, step {event['step']}/{event['of']}"
+        progress.update(bar, completed=event["done"], description=text, scores=f"loss {event['loss']:.3f}")
+    elif event["event"] == "epoch":
+        left_out = ("event", "epoch", "loss", "seconds")
+        scores = "  ".join(f"{name} {value:.2f}" for name, value in event.items() if name not in left_out)
+        minutes = event["seconds"] / 60
+        progress.console.print(
+            f"epoch {event['epoch']}: loss {event['loss']:.3f}  {scores}  ({minutes:.1f} min)", highlight=False
+        )
+    elif event["event"] == "warning":
+        progress.console.print(f"warning: {event['message']}", highlight=False, markup=False)

@@ -1,0 +1,235 @@
+"""The score of a sequence and of a tree: all sequences that stand for the same tree, taken together.
+
+A word takes in its left dependents nearest first and its right dependents nearest first, but nothing says in which order
+the two rows are mixed: with l and r dependents there are C(l + r, l) ways, each another binary head tree with other tags.
+What tag a node gets depends only on what is taken in next (a left dependent makes it a right child, a right one a left
+child), so the ways of a word are the paths through an l × r grid, and the words are independent of one another: a sum
+over exponentially many sequences takes O(Σ l·r), at most O(N²), usually O(N).
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hexatagger.decode.reference import BEST, Path, Semiring, T
+from hexatagger.decode.table import Ints, Scores, checked
+from hexatagger.errors import TreeError
+from hexatagger.tags.hexatag import Hexatag, check_tags
+from hexatagger.tree import check_tree, is_projective
+
+_SIDES = ((Hexatag.L_HEAD_L, Hexatag.L_HEAD_R), (Hexatag.R_HEAD_L, Hexatag.R_HEAD_R))
+"""Internal tags by child side and head side."""
+
+
+def sequence_scores(tags: Sequence[ArrayLike], leaf: ArrayLike, internal: ArrayLike) -> Scores:
+    """Return the sums of scores of one legal sequence per sentence: (batch,); less log Z, these are log-probabilities.
+
+    >>> sequence_scores([[0, 3, 1]], np.ones((1, 2, 2)), [[[0, 5, 0, 0]]]).tolist()
+    [7.0]
+    """
+    rows = [np.asarray(sequence, np.intp) for sequence in tags]
+    leaf_scores, internal_scores, _ = checked(leaf, internal, [(len(sequence) + 1) // 2 for sequence in rows])
+    found = np.zeros(len(rows))
+    for row, sequence in enumerate(rows):
+        check_tags(sequence.tolist())
+        leaves, nodes = sequence[::2], sequence[1::2] - Hexatag.L_HEAD_L
+        found[row] = leaf_scores[row, np.arange(len(leaves)), leaves].sum()
+        found[row] += internal_scores[row, np.arange(len(nodes)), nodes].sum()
+    return found
+
+
+def tree_total(heads: Sequence[int], weigh: Callable[[int, Hexatag], T], semiring: Semiring[T]) -> T:
+    """Combine all sequences of a projective tree over a semiring; `weigh` takes in a 0-based place and its tag.
+
+    >>> from hexatagger.decode.reference import COUNT
+    >>> tree_total([3, 3, 0, 3, 3], lambda place, tag: 1, COUNT)  # 2 left and 2 right dependents
+    6
+    """
+    _check_projective(heads)
+    size = len(heads)
+    begin, end = _ends(np.array(heads, np.intp) - 1, np.zeros(size, np.intp))
+    rows: list[tuple[list[int], list[int]]] = [([], []) for _ in range(size)]  # places of nodes, nearest first
+    for word in range(size, 0, -1):
+        if (head := heads[word - 1]) > word:
+            rows[head - 1][0].append(2 * int(end[word - 1]) + 1)
+    for word, head in enumerate(heads, 1):
+        if 0 < head < word:
+            rows[head - 1][1].append(2 * int(begin[word - 1]) - 1)
+    result = semiring.one
+    for word, (left, right) in enumerate(rows, 1):
+        whole = int(0 < heads[word - 1] < word)
+        result = semiring.times(result, _grid(2 * word - 2, left, right, whole, weigh, semiring))
+    return result
+
+
+def _grid(
+    place: int,
+    left: Sequence[int],
+    right: Sequence[int],
+    whole: int,
+    weigh: Callable[[int, Hexatag], T],
+    semiring: Semiring[T],
+) -> T:
+    """Combine the ways in which one word takes in its dependents; `whole` is the child side of its whole subtree."""
+    # By dependents taken in on each side and the side of the last one (2: none); the last node has no tag yet.
+    states: dict[tuple[int, int, int], T] = {(0, 0, 2): semiring.one}
+
+    def close(state: tuple[int, int, int], side: int) -> T:
+        taken_left, taken_right, last = state
+        if last == 2:
+            return semiring.times(states[state], weigh(place, Hexatag(side)))
+        node = right[taken_right - 1] if last else left[taken_left - 1]
+        return semiring.times(states[state], weigh(node, _SIDES[side][1 - last]))
+
+    for steps in range(len(left) + len(right)):
+        for taken_left in range(max(0, steps - len(right)), min(steps, len(left)) + 1):
+            taken_right = steps - taken_left
+            for last in (0, 1, 2):
+                state = taken_left, taken_right, last
+                if state not in states:
+                    continue
+                for after in ((taken_left + 1, taken_right, 0), (taken_left, taken_right + 1, 1)):
+                    if after[0] <= len(left) and after[1] <= len(right):
+                        value = close(state, 1 - after[2])
+                        states[after] = semiring.plus(states[after], value) if after in states else value
+    ends = [close(state, whole) for state in states if state[:2] == (len(left), len(right))]
+    return ends[0] if len(ends) == 1 else semiring.plus(*ends)
+
+
+def best_of_tree(heads: Sequence[int], leaf: Scores, internal: Scores) -> tuple[float, list[Hexatag]]:
+    """Return the best sequence of a tree and its score; `leaf` is (words, 2), `internal` (words − 1, 4).
+
+    >>> score, tags = best_of_tree([2, 0, 2], np.zeros((3, 2)), np.array([[0.0, 0, 0, 0], [1, 0, 0, 0]]))
+    >>> score, " ".join(map(str, tags))
+    (1.0, 'l Lr r Ll r')
+    """
+
+    def weigh(place: int, tag: Hexatag) -> Path:
+        scores = internal[place // 2, tag - 2] if place % 2 else leaf[place // 2, tag]
+        # The place travels with the tag, as tags come out of order: both in one number.
+        return float(scores), (place * 6 + tag,)  # type: ignore[return-value]
+
+    score, placed = tree_total(heads, weigh, BEST)
+    return score, [Hexatag(number % 6) for number in sorted(placed)]
+
+
+def tree_scores(trees: Sequence[Sequence[int]], leaf: ArrayLike, internal: ArrayLike) -> Scores:
+    """Return for one projective tree per sentence the log of the sum of exp(score) over its sequences: (batch,).
+
+    Less log Z, these are the log-probabilities of the trees. The same as `tree_total`, for a batch at once.
+
+    >>> tree_scores([[2, 0, 2]], np.zeros((1, 3, 2)), np.zeros((1, 2, 4))).tolist() == [np.log(2)]
+    True
+    """
+    leaf_scores, internal_scores, _ = checked(leaf, internal, [len(heads) for heads in trees])
+    for heads in trees:
+        _check_projective(heads)
+    return tree_scores_unchecked([np.asarray(heads, np.intp) for heads in trees], leaf_scores, internal_scores)
+
+
+def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores) -> Scores:
+    """Return the same as `tree_scores` for what is known to be right."""
+    sizes = np.array([len(heads) for heads in trees], np.intp)
+    # All words of the batch in one row, with heads as places in it.
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    sentence = np.repeat(np.arange(len(sizes)), sizes)
+    local = np.concatenate([np.empty(0, np.intp), *trees]) - 1  # −1: the root
+    words = np.arange(len(local))
+    begin, end = _ends(local, starts)
+    is_left, is_right = local + starts > words, (local >= 0) & (local + starts < words)
+    head = np.where(local < 0, words, local + starts)
+    leaves = leaf[sentence, words - starts]  # (words, 2)
+    # The node that joins a word to its head, by child side; 0 for the root, which is joined to nothing.
+    gap = np.where(is_left, end, begin - 1) - starts
+    joined = local >= 0
+    nodes = np.zeros((len(words), 2))
+    nodes[joined] = internal[sentence[joined], gap[joined]].reshape(-1, 2, 2)[
+        np.arange(int(joined.sum())), :, is_left[joined].astype(np.intp)
+    ]
+    count_left = np.bincount(head[is_left], minlength=len(words))
+    count_right = np.bincount(head[is_right], minlength=len(words))
+    both = (count_left > 0) & (count_right > 0)
+    whole = is_right.astype(np.intp)
+
+    # One way only: the leaf and all nodes but the outermost are turned to the next dependent, the outermost as the whole.
+    outermost = np.zeros(len(words), np.bool_)
+    first, last = _outermost(head, words)
+    outermost[first[first != words]] = outermost[last[last != words]] = True
+    sums = np.where(count_left > 0, leaves[:, 1], np.where(count_right > 0, leaves[:, 0], leaves[words, whole]))
+    sums[both] = 0.0
+    simple = joined & ~both[head]
+    side = np.where(outermost, whole[head], is_left.astype(np.intp))
+    np.add.at(sums, head[simple], nodes[words, side][simple])
+    if both.any():
+        sums[both] = _grids(leaves[both], nodes, whole[both], both, head, is_left, is_right, count_left, count_right)
+    found = np.zeros(len(leaf))
+    np.add.at(found, sentence, sums)
+    return found
+
+
+def _grids(
+    leaves: Scores,
+    nodes: Scores,
+    whole: Ints,
+    both: NDArray[np.bool_],
+    head: Ints,
+    is_left: NDArray[np.bool_],
+    is_right: NDArray[np.bool_],
+    count_left: Ints,
+    count_right: Ints,
+) -> Scores:
+    """Sum over the ways of all words with dependents on both sides at once, along the diagonals of their grids."""
+    number = np.cumsum(both) - 1
+    rows = int(both.sum())
+    lefts, rights = count_left[both], count_right[both]
+    most_left, most_right = int(lefts.max()), int(rights.max())
+    # Node scores by word, child side, and how many dependents of that side are taken in then (nearest first).
+    left = np.full((2, rows, most_left + 1), -np.inf)
+    # The right ones lie backwards from `origin`, so that a diagonal is a slice; around them nothing.
+    origin = most_left + most_right
+    right = np.full((2, rows, origin + most_left), -np.inf)
+    for table, members, order in ((left, is_left, -1), (right, is_right, 1)):
+        chosen = np.flatnonzero(members & both[head])[::order]
+        chosen = chosen[np.argsort(head[chosen], kind="stable")]
+        owner = number[head[chosen]]
+        rank = np.arange(len(chosen)) - np.searchsorted(owner, owner) + 1
+        table[:, owner, rank if order < 0 else origin - rank] = nodes[chosen].T
+    by_left = np.full((rows, most_left + 1), -np.inf)  # after a step, by left dependents taken in: the last was left
+    by_right = by_left.copy()
+    by_left[:, 1], by_right[:, 0] = leaves[:, 1], leaves[:, 0]
+    found = np.empty(rows)
+    every = np.arange(rows)
+    for taken in range(1, most_left + most_right + 1):
+        ahead = right[:, :, origin - taken : origin - taken + most_left + 1]
+        closed = np.logaddexp(by_left + left, by_right + ahead)  # (child side, words, left dependents)
+        done = lefts + rights == taken
+        found[done] = closed[whole[done], every[done], lefts[done]]
+        by_left[:, 1:], by_left[:, 0] = closed[1, :, :-1], -np.inf
+        by_right = closed[0]
+    return found
+
+
+def _outermost(head: Ints, words: Ints) -> tuple[Ints, Ints]:
+    """Return the first left and the last right dependent of every word, the word itself where there is none."""
+    first, last = words.copy(), words.copy()
+    lefts, rights = words[head > words][::-1], words[head < words]
+    first[head[lefts]], last[head[rights]] = lefts, rights  # of several, the one written last stays
+    return first, last
+
+
+def _ends(local: Ints, starts: Ints) -> tuple[Ints, Ints]:
+    """Return the first and the last word of every subtree."""
+    words = np.arange(len(local))
+    begin, end = _outermost(np.where(local < 0, words, local + starts), words)
+    while True:  # every round doubles the steps taken
+        further = begin[begin], end[end]
+        if np.array_equal(further[0], begin) and np.array_equal(further[1], end):
+            return begin, end
+        begin, end = further
+
+
+def _check_projective(heads: Sequence[int]) -> None:
+    check_tree(heads)
+    if not is_projective(heads):
+        raise TreeError("the tree is not projective: only projective trees have hexatags")

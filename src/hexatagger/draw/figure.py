@@ -1,0 +1,282 @@
+"""What there is to draw of a sentence: words, arcs with their levels, the binary head tree, the tags.
+
+A figure has no coordinates yet. Everything in it is numbered by place, from 1, in the order of the words, or in the
+order in which they are seen from left to right once a figure of a right-to-left text was `mirrored`. All strings are
+safe to show (`width.printable`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+from hexatagger.draw.width import printable, runs_right_to_left
+from hexatagger.errors import TreeError, check_choice
+from hexatagger.sentence import Sentence
+from hexatagger.tags import BHT, base, from_heads, heads_to_tree, lift
+from hexatagger.tree import attach_roots, check_tree, is_tree, nonprojective_words
+
+Show = Literal["arcs", "bht", "tags", "all"]
+"""What to draw: the dependency arcs, the binary head tree, the hexatags, or all three as the paper's first figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """An arc between two places; `head` is 0 for the root, `crossing` is true of an arc that is not projective."""
+
+    head: int
+    dependent: int
+    label: str
+    level: int
+    crossing: bool
+
+    @property
+    def left(self) -> int:
+        """The place of its left end."""
+        return min(self.head, self.dependent)
+
+    @property
+    def right(self) -> int:
+        """The place of its right end."""
+        return max(self.head, self.dependent)
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """All projective arcs of one head (or one crossing arc) as one line, for drawings that run downwards."""
+
+    head: int
+    dependents: tuple[int, ...]
+    level: int
+    crossing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the binary head tree: its place in order, 0 to 2N−2 (words have the even ones), and its children's."""
+
+    place: int
+    height: int
+    side: str
+    children: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """A multiword token over the places `first` to `last`."""
+
+    first: int
+    last: int
+    form: str
+
+
+@dataclass(slots=True)
+class Figure:
+    """Everything that a drawing of one sentence shows."""
+
+    show: Show
+    ids: list[int]
+    forms: list[str]
+    upos: list[str]
+    """Empty where the sentence has `_`."""
+    arcs: list[Arc] = field(default_factory=list)
+    brackets: list[Bracket] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    """In order, 2N−1; a leaf tag has its relation after a slash unless the arcs are drawn too."""
+    notes: list[str] = field(default_factory=list)
+    title: str = ""
+    right_to_left: bool = False
+
+    @property
+    def levels(self) -> int:
+        """The highest level of an arc that is not the root's."""
+        return max((arc.level for arc in self.arcs if arc.head), default=0)
+
+    @property
+    def description(self) -> str:
+        """The arcs in words, for those who cannot see them."""
+        told = sorted(self.arcs, key=lambda arc: self.ids[arc.dependent - 1])
+        return "; ".join(self.tell(arc) for arc in told)
+
+    def tell(self, arc: Arc) -> str:
+        """Say an arc in words."""
+        dependent = self.forms[arc.dependent - 1]
+        if arc.head == 0:
+            return f"{dependent}: {arc.label}"
+        return f"{dependent}: {arc.label} of {self.forms[arc.head - 1]}" + (" (not projective)" * arc.crossing)
+
+
+def figure(sentence: Sentence, show: Show = "arcs") -> Figure:
+    """Collect what there is to draw.
+
+    >>> sentence = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2], deprels=["nsubj", "root", "obj"])
+    >>> figure(sentence).description
+    'She: nsubj of reads; reads: root; papers: obj of reads'
+    >>> figure(sentence, "tags").tags
+    ['l/nsubj', 'Lr', 'r/root', 'Ll', 'r/obj']
+    """
+    check_choice("show", show, get_args(Show))
+    size = len(sentence)
+    _check_heads(sentence)
+    made = Figure(
+        show,
+        ids=[word.id for word in sentence],
+        forms=[printable(word.form) for word in sentence],
+        upos=["" if word.upos == "_" else printable(word.upos) for word in sentence],
+        brackets=[Bracket(item.first, item.last, printable(item.form)) for item in sentence.multiwords],
+        title=printable(sentence.text) if size else "",
+        right_to_left=runs_right_to_left(sentence.forms),
+    )
+    if show in ("arcs", "all"):
+        made.arcs = _arcs(sentence)
+    if show != "arcs" and size:
+        _add_tree(made, sentence)
+    return made
+
+
+def _check_heads(sentence: Sentence) -> None:
+    """Raise TreeError where an arc has no two ends; what is not a tree otherwise can still be drawn."""
+    size = len(sentence)
+    for number, head in enumerate(sentence.heads, 1):
+        if head > size:
+            raise TreeError(f"HEAD '{head}' of word {number} is outside the sentence ({size} words)", word=number)
+        if head == number:
+            raise TreeError(f"word {number} is its own head: correct its HEAD", word=number)
+
+
+def _arcs(sentence: Sentence) -> list[Arc]:
+    """Return the arcs of a sentence, the shortest first; a word without a head has none."""
+    heads = sentence.heads
+    pairs = [(head, word) for word, head in enumerate(heads, 1) if head > 0]
+    pairs.sort(key=lambda pair: (abs(pair[0] - pair[1]), pair[1]))
+    levels = stack([(min(pair), max(pair)) for pair in pairs])
+    crossing = set(nonprojective_words(heads)) if is_tree(heads, single_root=False) else _crossed(pairs)
+    labels = ["" if deprel == "_" else printable(deprel) for deprel in sentence.deprels]
+    arcs = [
+        Arc(head, word, labels[word - 1], level, word in crossing)
+        for (head, word), level in zip(pairs, levels, strict=True)
+    ]
+    top = max(levels, default=0) + 1
+    return arcs + [Arc(0, word, labels[word - 1], top, False) for word, head in enumerate(heads, 1) if head == 0]
+
+
+def stack(spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Put each span on the lowest level above all earlier ones that it overlaps; `(1, 3)` covers 1 and 2, not 3.
+
+    >>> stack([(1, 2), (2, 3), (1, 3), (2, 4)])
+    [1, 1, 2, 3]
+    """
+    height = [0] * max((end for _, end in spans), default=0)
+    levels = []
+    for begin, end in spans:
+        level = max(height[begin:end]) + 1
+        height[begin:end] = [level] * (end - begin)
+        levels.append(level)
+    return levels
+
+
+def _crossed(pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the dependents of arcs that cross another, for heads that are no tree."""
+    found = set()
+    spans = [(min(pair), max(pair), pair[1]) for pair in pairs]
+    for begin, end, word in spans:
+        if any(begin < other < end < last or other < begin < last < end for other, last, _ in spans):
+            found.add(word)
+    return found
+
+
+def fans(figure: Figure) -> list[Fan]:
+    """Gather the arcs of each head into one line, and put those of a word under those of its head.
+
+    Levels here are columns: fans that meet in a row have different ones, so that each row can be read.
+    """
+    arcs = [arc for arc in figure.arcs if arc.head]
+    upward = {arc.dependent: arc.head for arc in arcs}
+    gathered: dict[tuple[int, int], list[int]] = {}
+    for arc in arcs:
+        gathered.setdefault((arc.head, arc.dependent if arc.crossing else 0), []).append(arc.dependent)
+
+    depth: dict[int, int] = {}
+    for word in range(1, len(figure.forms) + 1):
+        path = []
+        while word not in depth and word in upward:
+            path.append(word)
+            depth[word] = 0  # subtle: heads may run in a cycle, so a word on the way counts as known
+            word = upward[word]
+        for above, below in enumerate(reversed(path), depth.get(word, 0) + 1):
+            depth[below] = above
+    # Deep heads first, so that the fan of a word comes to lie inside that of its head; crossing ones outermost.
+    order = sorted(gathered, key=lambda key: (key[1] > 0, -depth.get(key[0], 0), key))
+    spans = [(min(key[0], *gathered[key]), max(key[0], *gathered[key]) + 1) for key in order]
+    return [
+        Fan(key[0], tuple(sorted(gathered[key])), level, key[1] > 0)
+        for key, level in zip(order, stack(spans), strict=True)
+    ]
+
+
+def _add_tree(made: Figure, sentence: Sentence) -> None:
+    """Add the binary head tree and the tags, of the lifted tree where arcs cross."""
+    for word in sentence:
+        if word.head is None:
+            raise TreeError("HEAD is '_': the binary head tree and its tags need a tree", word=word.id)
+    heads, deprels = sentence.heads, sentence.deprels
+    check_tree(heads, single_root=False)
+    if heads.count(0) > 1:
+        made.notes.append(f"{heads.count(0)} roots: the later ones hang under the first here.")
+        heads = attach_roots(heads)
+    lifted, marked = lift(heads, deprels)
+    moved = [word for word in range(1, len(heads) + 1) if lifted[word - 1] != heads[word - 1]]
+    if moved:
+        forms = made.forms
+        told = [f"{forms[word - 1]} under {forms[lifted[word - 1] - 1]}" for word in moved]
+        more = f" and {len(told) - 3} more" if len(told) > 3 else ""
+        made.notes.append(f"Not projective, so lifted first: {', '.join(told[:3])}{more}.")
+    else:
+        marked = [base(relation) for relation in marked]
+    if made.show != "tags":
+        made.nodes = _nodes(heads_to_tree(lifted))
+    if made.show != "bht":
+        made.tags = [str(tag) for tag in from_heads(lifted)]
+        if made.show == "tags":
+            for place, relation in enumerate(marked):
+                made.tags[2 * place] += "" if relation == "_" else f"/{printable(relation)}"
+
+
+def _nodes(tree: BHT) -> list[Node]:
+    """Return the nodes of a binary head tree in order, each as high as its children need."""
+    ordered = list(tree.inorder())
+    places = {id(node): place for place, node in enumerate(ordered)}
+    below_first, waiting = [], [tree]
+    while waiting:
+        node = waiting.pop()
+        below_first.append(node)
+        waiting += node.children
+    height: dict[int, int] = {}
+    for node in reversed(below_first):
+        height[id(node)] = 1 + max((height[id(child)] for child in node.children), default=-1)
+    return [
+        Node(place, height[id(node)], node.side or "", tuple(places[id(child)] for child in node.children))
+        for place, node in enumerate(ordered)
+    ]
+
+
+def mirrored(figure: Figure) -> Figure:
+    """Return the figure turned around, as a right-to-left text is seen."""
+    size = len(figure.forms)
+    last = 2 * size - 2
+    return replace(
+        figure,
+        ids=figure.ids[::-1],
+        forms=figure.forms[::-1],
+        upos=figure.upos[::-1],
+        tags=figure.tags[::-1],
+        arcs=[
+            replace(arc, head=arc.head and size + 1 - arc.head, dependent=size + 1 - arc.dependent)
+            for arc in figure.arcs
+        ],
+        brackets=[Bracket(size + 1 - item.last, size + 1 - item.first, item.form) for item in figure.brackets],
+        nodes=[
+            replace(node, place=last - node.place, children=tuple(last - child for child in node.children))
+            for node in reversed(figure.nodes)
+        ],
+    )

@@ -1,0 +1,181 @@
+"""Coordinates along the line of words: one layout, in cells for the terminal and in pixels for SVG.
+
+Words stand in blocks. An arc goes up from a leg on one word, along its level, and down a leg on another. A word has at
+most three legs: arcs to its left leave from the first, the arc from its head arrives at the second, arcs to its right
+leave from the third. So in a projective tree no two lines cross. Words move apart until every label fits between the
+legs of its arc; labels on one level can then never meet, and those of different levels are on different lines.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hexatagger.draw.figure import Arc, Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """What a unit is good for: the widths of texts and the distances to keep."""
+
+    form: Callable[[str], float]
+    small: Callable[[str], float]
+    """Of UPOS and multiword tokens."""
+    tag: Callable[[str], float]
+    label: Callable[[str], float]
+    gap: float
+    """Between words."""
+    leg: float
+    """Between the legs of a word."""
+    pad: float
+    """Between a label and the legs of its arc."""
+    line: float
+    """The width of a leg itself: 1 cell, 0 pixels."""
+    whole: bool
+    """Whether coordinates are whole numbers."""
+
+    def half(self, length: float) -> float:
+        """Return half of a length, rounded down where coordinates are whole."""
+        return length // 2 if self.whole else length / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An arc with the coordinates of its legs (both the same for a root) and where its label begins and ends."""
+
+    arc: Arc
+    head: float
+    dependent: float
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the blocks of the words begin, how wide they are, the arcs in the order of their levels."""
+
+    begins: list[float]
+    widths: list[float]
+    arcs: list[Placed]
+    width: float
+
+    def middle(self, place: int, metrics: Metrics) -> float:
+        """Return the coordinate of a place in order: even ones are words, odd ones lie between two."""
+        word = place // 2
+        end = self.begins[word] + self.widths[word]
+        if place % 2 == 0:
+            return self.begins[word] + metrics.half(self.widths[word] - metrics.line)
+        return end + metrics.half(self.begins[word + 1] - end - metrics.line)
+
+
+def arrange(figure: Figure, metrics: Metrics) -> Layout:
+    """Give every word and every arc its coordinates."""
+    size = len(figure.forms)
+    sides: list[set[int]] = [set() for _ in range(size)]  # of every word: its legs, -1, 0 and 1
+    for arc in figure.arcs:
+        sides[arc.dependent - 1].add(0)
+        if arc.head:
+            sides[arc.head - 1].add(_side(arc))
+    leaf_tags = figure.tags[::2] or [""] * size
+    widths = [
+        max(metrics.form(form), metrics.small(upos), metrics.tag(tag), (len(legs) - 1) * metrics.leg + metrics.line)
+        for form, upos, tag, legs in zip(figure.forms, figure.upos, leaf_tags, sides, strict=True)
+    ]
+    for bracket in figure.brackets:
+        if bracket.first == bracket.last:
+            need = metrics.small(bracket.form) + 2 * metrics.pad + 2 * metrics.line
+            widths[bracket.first - 1] = max(widths[bracket.first - 1], need)
+    offsets = [_legs(sorted(legs), width, metrics) for legs, width in zip(sides, widths, strict=True)]
+
+    begins = _begins(figure, metrics, widths, offsets)
+    ends: list[tuple[Arc, float, float]] = []
+    for arc in sorted(figure.arcs, key=lambda arc: (arc.level, arc.left)):
+        down = begins[arc.dependent - 1] + offsets[arc.dependent - 1][0]
+        up = begins[arc.head - 1] + offsets[arc.head - 1][_side(arc)] if arc.head else down
+        ends.append((arc, up, down))
+    legs = sorted((leg, arc.level) for arc, *both in ends for leg in both)
+    arcs = [_with_label(item, legs, metrics) for item in ends]
+    shift = max([0.0, *(-placed.begin for placed in arcs)])
+    if shift:
+        begins = [begin + shift for begin in begins]
+        arcs = [
+            Placed(item.arc, item.head + shift, item.dependent + shift, item.begin + shift, item.end + shift)
+            for item in arcs
+        ]
+    right = [begin + width for begin, width in zip(begins, widths, strict=True)]
+    return Layout(begins, widths, arcs, max([0.0, *right, *(placed.end for placed in arcs)]))
+
+
+def _legs(sides: list[int], width: float, metrics: Metrics) -> dict[int, float]:
+    """Place the legs of a word around the middle of its block."""
+    first = metrics.half(width - (len(sides) - 1) * metrics.leg - metrics.line)
+    return {side: first + number * metrics.leg for number, side in enumerate(sides)}
+
+
+def _side(arc: Arc) -> int:
+    """Say from which leg of its head an arc leaves."""
+    return -1 if arc.dependent < arc.head else 1
+
+
+def _begins(figure: Figure, metrics: Metrics, widths: list[float], offsets: list[dict[int, float]]) -> list[float]:
+    """Place the words from left to right, each as far left as its neighbours and its arcs allow."""
+    size = len(widths)
+    ending: list[list[Arc]] = [[] for _ in range(size)]
+    highest: list[dict[int, int]] = [{} for _ in range(size)]  # of every word: how high its legs go
+    for arc in figure.arcs:
+        if arc.head:
+            ending[arc.right - 1].append(arc)
+            highest[arc.head - 1][_side(arc)] = max(arc.level, highest[arc.head - 1].get(_side(arc), 0))
+        highest[arc.dependent - 1][0] = arc.level
+
+    def inner(word: int, arc: Arc, turn: int) -> float:
+        """Return the leg of this arc on a word, or the innermost leg under the arc that goes higher (a crossing)."""
+        own = 0 if arc.dependent == word else _side(arc)
+        higher = [side for side, level in highest[word - 1].items() if level > arc.level and side * turn > own * turn]
+        return offsets[word - 1][max([own, *higher], key=lambda side: side * turn)]
+
+    brackets = {bracket.last: bracket for bracket in figure.brackets}
+    roots = {arc.dependent: arc for arc in figure.arcs if not arc.head}
+    root_end = -math.inf
+    begins: list[float] = []
+    for number in range(size):
+        begin = 0.0
+        if number:
+            between = metrics.tag(figure.tags[2 * number - 1]) + 2 * metrics.pad if figure.tags else 0
+            between = max(between, 3 * metrics.line if figure.nodes else 0)
+            begin = begins[-1] + widths[number - 1] + max(metrics.gap, between)
+        for arc in ending[number]:
+            need = metrics.line + metrics.label(arc.label) + 2 * metrics.pad
+            begin = max(begin, begins[arc.left - 1] + inner(arc.left, arc, 1) + need - inner(arc.right, arc, -1))
+        if (bracket := brackets.get(number + 1)) and bracket.first <= number:
+            need = metrics.small(bracket.form) + 2 * metrics.pad + 2 * metrics.line
+            begin = max(begin, begins[bracket.first - 1] + need - widths[number])
+        if root := roots.get(number + 1):
+            leg, length = offsets[number][0], metrics.label(root.label)
+            begin = max(begin, math.ceil(root_end + metrics.gap + length / 2 - leg)) if root_end > 0 else begin
+            root_end = begin + leg + length / 2
+        begins.append(begin)
+    return begins
+
+
+def _with_label(item: tuple[Arc, float, float], legs: list[tuple[float, int]], metrics: Metrics) -> Placed:
+    """Place the label in the middle of its arc, or as near as the legs of crossing arcs allow."""
+    arc, head, dependent = item
+    length = metrics.label(arc.label)
+    if not arc.head:
+        begin = dependent - metrics.half(length - metrics.line)
+        return Placed(arc, head, dependent, begin, begin + length)
+    left, right = sorted((head, dependent))
+    middle = left + metrics.line + metrics.half(right - left - metrics.line - length)
+    between = legs[bisect_right(legs, (left, math.inf)) : bisect_left(legs, (right, 0))]
+    stops = [left, *(leg for leg, level in between if level > arc.level), right]
+    best: float | None = None
+    for low, high in pairwise(stops):
+        first, last = low + metrics.line + metrics.pad, high - metrics.pad - length
+        if first <= last:
+            begin = min(max(middle, first), last)
+            if best is None or abs(begin - middle) < abs(best - middle):
+                best = begin
+    begin = middle if best is None else best
+    return Placed(arc, head, dependent, begin, begin + length)

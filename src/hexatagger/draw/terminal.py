@@ -1,0 +1,186 @@
+"""A figure as text: arcs over the words in box-drawing characters, or one word a row where that gets too wide.
+
+An arc that is not projective is dashed. Downwards, all arcs of
+a head share one line in the margin, the relation stands on the arc where it arrives, and 60 words take 60 rows of
+any terminal.
+"""
+
+from hexatagger.draw.canvas import Canvas
+from hexatagger.draw.figure import Fan, Figure, fans, mirrored
+from hexatagger.draw.layout import Layout, Metrics, arrange
+from hexatagger.draw.width import cells, shorten
+
+_PLAIN = Metrics(form=cells, small=cells, tag=cells, label=cells, gap=2, leg=2, pad=1, line=1, whole=True)
+
+
+def across(figure: Figure, *, color: bool = False) -> list[str]:
+    """Draw along the line of words; return the rows."""
+    seen = mirrored(figure) if figure.right_to_left else figure
+    layout = arrange(seen, _PLAIN)
+    canvas = Canvas()
+    row = 0
+    if len(seen.nodes) > 1:
+        row = max(node.height for node in seen.nodes) + 1
+        _draw_nodes(canvas, seen, layout, row - 1)
+    if seen.tags:
+        for place, tag in enumerate(seen.tags):
+            middle = int(layout.middle(place, _PLAIN))
+            canvas.put(row, middle - (cells(tag) - 1) // 2, tag, "tag")
+        row += 1
+    if seen.show == "arcs" and seen.arcs:
+        top = max(placed.arc.level for placed in layout.arcs)
+        _draw_arcs(canvas, layout, top, -1)
+        row = top + 1
+    for texts, style in ((seen.forms, "word"), (seen.upos, "upos")):
+        for begin, width, text in zip(layout.begins, layout.widths, texts, strict=True):
+            canvas.put(row, int(begin) + (int(width) - cells(text)) // 2, text, style)
+        row += any(texts)
+    for bracket in seen.brackets:
+        begin = int(layout.begins[bracket.first - 1])
+        end = int(layout.begins[bracket.last - 1] + layout.widths[bracket.last - 1]) - 1
+        canvas.across(row, begin, end)
+        canvas.put(row, begin, "╰", "line")
+        canvas.put(row, end, "╯", "line")
+        canvas.put(row, begin + max(0, end - begin + 1 - cells(bracket.form)) // 2, bracket.form, "upos")
+    row += bool(seen.brackets)
+    if seen.show == "all" and seen.arcs:
+        _draw_arcs(canvas, layout, row, 1)
+    return canvas.render(color=color)
+
+
+def _draw_arcs(canvas: Canvas, layout: Layout, base: int, step: int) -> None:
+    """Draw the arcs over (`step` -1) or under (1) the row `base`, which takes the arrow heads."""
+    for placed in layout.arcs:
+        arc, level = placed.arc, base + step * placed.arc.level
+        head, dependent = int(placed.head), int(placed.dependent)
+        if arc.head:
+            canvas.down(head, base, level, dashed=arc.crossing)
+            canvas.across(level, head, dependent, dashed=arc.crossing)
+        canvas.down(dependent, base, level, dashed=arc.crossing)
+    for placed in layout.arcs:  # texts last: they stand over all lines
+        arc = placed.arc
+        canvas.put(base, int(placed.dependent), "▼" if step < 0 else "▲", "crossing" if arc.crossing else "line")
+        canvas.put(base + step * arc.level, int(placed.begin), arc.label, "crossing" if arc.crossing else "label")
+
+
+def _draw_nodes(canvas: Canvas, figure: Figure, layout: Layout, base: int) -> None:
+    """Draw the binary head tree over the row `base`, where its leaves end."""
+    middles = [int(layout.middle(node.place, _PLAIN)) for node in figure.nodes]
+    for node in figure.nodes:
+        for child in node.children:
+            canvas.across(base - node.height, middles[node.place], middles[child])
+            canvas.down(middles[child], base - node.height, base - figure.nodes[child].height)
+    for node in figure.nodes:
+        if node.side:
+            canvas.put(base - node.height, middles[node.place], node.side, "node")
+
+
+def downwards(figure: Figure, *, width: int | None = None, color: bool = False) -> list[str]:
+    """Draw one word a row, the binary head tree and the tags first, then the arcs; return the rows."""
+    rows: list[str] = []
+    if figure.tags or figure.nodes:
+        rows += _tags_downwards(figure, width, color)
+    if figure.show in ("arcs", "all"):
+        rows += [""] * bool(rows) + _arcs_downwards(figure, width, color)
+    return rows
+
+
+def _arcs_downwards(figure: Figure, width: int | None, color: bool) -> list[str]:
+    """Draw the arcs in the left margin, the words beside them."""
+    gathered = fans(figure)
+    levels = max((fan.level for fan in gathered), default=0)
+    labels = max((cells(arc.label) for arc in figure.arcs), default=0)
+    upos = max(map(cells, figure.upos), default=0)
+    brackets = max((cells(bracket.form) + 5 for bracket in figure.brackets), default=0)
+    beside = labels + 5 + (upos + 2 if upos else 0) + brackets
+    room = (width or 10**6) - beside
+    pitch = 2 if room - 2 * levels >= 12 else 1
+    if room - levels < 8:
+        return _table(figure, width, color)
+    forms = [shorten(form, max(1, room - pitch * levels - 1)) for form in figure.forms]
+
+    canvas = Canvas(bridges=True)
+    start = pitch * levels + 1  # where the labels begin
+    arrows = start + labels + 2
+    for fan in gathered:
+        _draw_fan(canvas, fan, pitch * (levels - fan.level) + 1, arrows)
+    for arc in figure.arcs:
+        style = "crossing" if arc.crossing else "label"
+        if not arc.head:
+            canvas.across(arc.dependent - 1, 0, arrows)
+        canvas.put(arc.dependent - 1, arrows, "►", "crossing" if arc.crossing else "line")
+        if arc.label:
+            canvas.put(arc.dependent - 1, arrows - 2 - cells(arc.label), f" {arc.label} ", style)
+    after = arrows + 2 + max(map(cells, forms), default=0) + 2
+    for row, (form, tag) in enumerate(zip(forms, figure.upos, strict=True)):
+        canvas.put(row, arrows + 2, form, "word")
+        canvas.put(row, after, tag, "upos")
+    _brackets_downwards(canvas, figure, after + (upos + 2 if upos else 1))
+    return canvas.render(color=color)
+
+
+def _draw_fan(canvas: Canvas, fan: Fan, column: int, arrows: int) -> None:
+    """Draw the arcs of one head: a line down the margin, and one to every word that it touches."""
+    rows = [fan.head - 1, *(dependent - 1 for dependent in fan.dependents)]
+    canvas.down(column, min(rows), max(rows), dashed=fan.crossing)
+    for row in rows:
+        canvas.across(row, column, arrows, dashed=fan.crossing)
+
+
+def _brackets_downwards(canvas: Canvas, figure: Figure, column: int) -> None:
+    """Draw the multiword tokens right of their words."""
+    for bracket in figure.brackets:
+        first, last = bracket.first - 1, bracket.last - 1
+        canvas.down(column, first, last)
+        canvas.across(first, column - 1, column)
+        canvas.across(last, column - 1, column)
+        canvas.put((first + last) // 2, column + 2, bracket.form, "upos")
+
+
+def _tags_downwards(figure: Figure, width: int | None, color: bool) -> list[str]:
+    """Draw the binary head tree in the left margin, a row for every node in order, tags and words beside it."""
+    canvas = Canvas()
+    height = max((node.height for node in figure.nodes), default=0)
+    tags = max(map(cells, figure.tags), default=0)
+    room = (width or 10**6) - (tags + 2 if tags else 0)
+    pitch = 2 if room - 2 * height >= 12 else 1 if room - height >= 8 else 0
+    if figure.nodes and pitch:
+        _nodes_downwards(canvas, figure, pitch)
+    after = pitch * height + 2 if figure.nodes else 0
+    for place, tag in enumerate(figure.tags):
+        canvas.put(place, after, tag, "tag")
+    after += tags + 2 if tags else 0
+    for row, form in enumerate(figure.forms):
+        canvas.put(2 * row, after, shorten(form, max(1, (width or 10**6) - after)), "word")
+    return canvas.render(color=color)
+
+
+def _nodes_downwards(canvas: Canvas, figure: Figure, pitch: int) -> None:
+    """Draw the nodes of the binary head tree, the top at the left."""
+    height = max(node.height for node in figure.nodes)
+    columns = [pitch * (height - node.height) for node in figure.nodes]
+    for node in figure.nodes:
+        for child in node.children:
+            canvas.down(columns[node.place], node.place, child)
+            canvas.across(child, columns[node.place], columns[child])
+    for node in figure.nodes:
+        if node.side:
+            canvas.put(node.place, columns[node.place], node.side, "node")
+
+
+def _table(figure: Figure, width: int | None, color: bool) -> list[str]:
+    """Write what cannot be drawn in this width: number, word, relation, number of the head."""
+    canvas = Canvas()
+    heads = {arc.dependent: arc for arc in figure.arcs}
+    numbers = len(str(len(figure.forms)))
+    labels = max((cells(arc.label) for arc in figure.arcs), default=0)
+    room = max(1, (width or 10**6) - 2 * numbers - labels - 5)
+    forms = [shorten(form, room) for form in figure.forms]
+    after = numbers + 1 + max(map(cells, forms), default=0) + 1
+    for row, form in enumerate(forms):
+        canvas.put(row, numbers - len(str(row + 1)), str(row + 1), "upos")
+        canvas.put(row, numbers + 1, form, "word")
+        if arc := heads.get(row + 1):
+            canvas.put(row, after, arc.label, "crossing" if arc.crossing else "label")
+            canvas.put(row, after + labels + 1, f"← {arc.head}", "line")
+    return canvas.render(color=color)

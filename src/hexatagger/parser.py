@@ -1,0 +1,263 @@
+"""Parser: a model folder, and with it text, words or Sentences → trees. ONNX Runtime only.
+
+    text ──segment──▶ Sentence ──pieces──▶ windows ──network──▶ scores ──decode──▶ tags ──▶ columns of the Sentence
+
+Sentences that the network reads together have the same number of pieces, so nothing is padded and no result depends on the
+company: alone or among others, batches of 1 or of 64, it is the same. Sentences too long for the encoder are read in
+overlapping windows. A Parser may be used by several threads at once.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexatagger.annotate import Prediction, annotate, stitch
+from hexatagger.config import ModelConfig, Task
+from hexatagger.errors import ConfigError, FormatError, check_choice
+from hexatagger.folder import Folder, read_folder
+from hexatagger.pieces import Window
+from hexatagger.segment import Segmenter
+from hexatagger.sentence import Sentence
+from hexatagger.tags.labels import MISSING, Labels
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+EMBEDDED = "en"
+"""The name of the model inside the package."""
+
+Arrays = dict[str, NDArray[Any]]
+Item = str | Sequence[str] | Sentence
+"""What can be parsed: text, words, or a Sentence."""
+Precision = Literal["auto", "fp32", "int8"]
+
+_FILES: dict[str, tuple[str, ...]] = {
+    "auto": ("model.int8.onnx", "model.onnx"),
+    "fp32": ("model.onnx",),
+    "int8": ("model.int8.onnx",),
+}
+_POOL = 16  # batches' worth of sentences that are grouped by length together
+_MOST_PIECES = 8192  # in a batch: memory is bounded however long the sentences are
+
+
+def load(
+    model: str | Path = EMBEDDED,
+    *,
+    precision: Precision = "auto",
+    threads: int | None = None,
+    providers: Sequence[str] | None = None,
+) -> "Parser":
+    """Load a model: the folder of a trained one, or `en`, the one inside the package.
+
+    `precision` takes 8 bits where the folder has them; `threads` is for one call of the network (all cores if not given);
+    `providers` are those of ONNX Runtime, `["CUDAExecutionProvider", "CPUExecutionProvider"]` say.
+    """
+    folder = read_folder(find_model(model))
+    check_choice("precision", precision, get_args(Precision))
+    return Parser(folder, _session(folder.path, precision, threads, providers))
+
+
+def find_model(model: str | Path) -> Path:
+    """Return the folder of a model by path or by name."""
+    if str(model) == EMBEDDED and not Path(model).is_dir():
+        return Path(__file__).parent / "models" / EMBEDDED
+    return Path(model)
+
+
+def _session(
+    folder: Path, precision: Precision, threads: int | None, providers: Sequence[str] | None
+) -> "InferenceSession":
+    """Open the network of a folder."""
+    import onnxruntime
+
+    path = next((folder / name for name in _FILES[precision] if (folder / name).is_file()), None)
+    if path is None:
+        wanted = " or ".join(_FILES[precision])
+        raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    options.log_severity_level = 3
+    available = onnxruntime.get_available_providers()
+    for name in providers or ():
+        if name not in available:
+            raise ConfigError(f"provider '{name}' is not in this onnxruntime, which has: {', '.join(available)}")
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=list(providers or ["CPUExecutionProvider"]))
+    except Exception as error:  # onnxruntime has no common class for what it raises on a broken file
+        raise FormatError(f"cannot be loaded: {error}", source=str(path)) from None
+
+
+class Parser:
+    """A model that is ready to parse; see `load`."""
+
+    def __init__(self, folder: Folder, session: "InferenceSession") -> None:
+        self.folder = folder
+        self._session = session
+        self._cutter = folder.cutter()
+        self._inputs = [each.name for each in session.get_inputs()]
+        self._outputs = [each.name for each in session.get_outputs()]
+
+    @property
+    def labels(self) -> Labels:
+        """All strings that the model predicts."""
+        return self.folder.labels
+
+    @property
+    def config(self) -> ModelConfig:
+        """What the network is."""
+        return self.folder.recipe.model
+
+    def parse(self, text: str, *, batch_size: int = 64) -> list[Sentence]:
+        """Cut text into sentences and words and parse them."""
+        return self.parse_sentences(self.segmenter.segment(text), batch_size=batch_size)
+
+    def pipe(self, items: Iterable[Item], *, batch_size: int = 64) -> Iterator[Any]:
+        """Parse a stream, in order and in constant memory: of a text a list of Sentences, of all else one Sentence.
+
+        Sentences are collected to batches across items, so many short texts are as fast as one long one.
+        """
+        waiting: list[tuple[Item, list[Sentence]]] = []
+        count = 0
+        for item in items:
+            sentences = self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)]
+            waiting.append((item, sentences))
+            count += max(1, len(sentences))
+            if count >= batch_size * _POOL:
+                yield from self._emptied(waiting, batch_size)
+                waiting, count = [], 0
+        yield from self._emptied(waiting, batch_size)
+
+    def _emptied(self, waiting: list[tuple[Item, list[Sentence]]], batch_size: int) -> Iterator[Any]:
+        """Parse what waits and hand it out as it came."""
+        parsed = iter(self.parse_sentences([each for _, part in waiting for each in part], batch_size=batch_size))
+        for item, part in waiting:
+            made = [next(parsed) for _ in part]
+            yield made if isinstance(item, str) else made[0]
+
+    @cached_property
+    def segmenter(self) -> Segmenter:
+        """What cuts text into sentences and words."""
+        if not (self.folder.path / "segmenter.json").is_file():
+            raise ConfigError(
+                f"model {self.folder.path} has no segmenter: give it words or CoNLL-U, or train it with --segmenter"
+            )
+        return Segmenter.load(self.folder.path)
+
+    def parse_words(self, sentences: Iterable[Sequence[str]], *, batch_size: int = 64) -> list[Sentence]:
+        """Parse sentences that are lists of words, which are taken as they are."""
+        return self.parse_sentences([_sentence(words) for words in sentences], batch_size=batch_size)
+
+    def parse_sentences(
+        self, sentences: Sequence[Sentence], *, batch_size: int = 64, keep: Sequence[Task] = ()
+    ) -> list[Sentence]:
+        """Parse Sentences: new ones with all that the model predicts; what it does not predict stays.
+
+        Columns named in `keep` stay as they are where they are filled.
+        """
+        for column in keep:
+            check_choice("keep", column, get_args(Task))
+        if batch_size < 1:
+            raise ConfigError(f"batch_size {batch_size} is too small: at least 1")
+        made: list[Sentence] = []
+        for start in range(0, len(sentences), batch_size * _POOL):
+            part = sentences[start : start + batch_size * _POOL]
+            made += annotate(part, self._predict(part, batch_size), self.labels, lift=self.config.lift)
+        for old, new in zip(sentences, made, strict=True) if keep else ():
+            for word, predicted in zip(old, new, strict=True):
+                for column in keep:
+                    if getattr(word, column) != "_":
+                        setattr(predicted, column, getattr(word, column))
+        return made
+
+    def stream(
+        self, sentences: Iterable[Sentence], *, batch_size: int = 64, keep: Sequence[Task] = ()
+    ) -> Iterator[Sentence]:
+        """Parse a stream of Sentences, in order and in constant memory."""
+        stream = iter(sentences)
+        while part := list(itertools.islice(stream, batch_size * _POOL)):
+            yield from self.parse_sentences(part, batch_size=batch_size, keep=keep)
+
+    def _predict(self, sentences: Sequence[Sentence], batch_size: int) -> list[Prediction]:
+        """Run the network over the windows of all sentences, those of one length together."""
+        windows = [self._cutter.windows(sentence.forms) for sentence in sentences]
+        groups: dict[tuple[int, ...], list[tuple[int, Window]]] = {}
+        for number, parts in enumerate(windows):
+            for window in parts:
+                groups.setdefault(_size(window), []).append((number, window))
+        found: list[list[tuple[Window, Prediction]]] = [[] for _ in sentences]
+        for size, members in groups.items():
+            most = max(1, min(batch_size, _MOST_PIECES // size[0]))
+            for start in range(0, len(members), most):
+                batch = members[start : start + most]
+                predictions = self._run([window for _, window in batch], [sentences[number] for number, _ in batch])
+                for (number, window), prediction in zip(batch, predictions, strict=True):
+                    found[number].append((window, prediction))
+        return [stitch(parts) for parts in found]
+
+    def inputs(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> Arrays:
+        """Return what the network reads for windows of one size, each of its sentence."""
+        arrays = feed(windows)
+        if self.config.pos:
+            arrays["pos"] = self._pos(windows, sentences)
+        return arrays
+
+    def outputs(self, inputs: Arrays) -> Arrays:
+        """Run the network."""
+        values = self._session.run(self._outputs, {name: inputs[name] for name in self._inputs})
+        return dict(zip(self._outputs, values, strict=True))
+
+    def _run(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> list[Prediction]:
+        """Run the network over windows of one size."""
+        outputs = self.outputs(self.inputs(windows, sentences))
+        return [
+            Prediction.of({name: each[row, : len(window)] for name, each in outputs.items()})
+            for row, window in enumerate(windows)
+        ]
+
+    def _pos(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> NDArray[np.int64]:
+        """Return the column that the network wants as input; an unseen string has a number of its own."""
+        numbers = np.zeros((len(windows), max(map(len, windows))), np.int64)
+        for row, window, sentence in zip(numbers, windows, sentences, strict=True):
+            words = sentence.words[window.start : window.start + len(window)]
+            ids = np.array(self.labels.pos.ids([str(getattr(word, self.config.pos)) for word in words]))
+            row[: len(words)] = np.where(ids == MISSING, len(self.labels.pos), ids)
+        return numbers
+
+
+def _sentence(item: Sequence[str] | Sentence) -> Sentence:
+    """Make a sentence of words; a Sentence is one already."""
+    if isinstance(item, Sentence):
+        return item
+    if isinstance(item, str):
+        raise ConfigError(f"'{item[:40]}' is a string where a list of words is needed: [['She', 'reads'], …]")
+    return Sentence.from_words(item)
+
+
+def _size(window: Window) -> tuple[int, ...]:
+    """Return what windows must share to be read together: as many pieces; for "characters" as many words, and n-grams."""
+    if window.pieces.ndim == 1:
+        return window.pieces.shape
+    return (len(window), -(-window.pieces.shape[1] // 16) * 16)
+
+
+def feed(windows: Sequence[Window]) -> Arrays:
+    """Lay windows of one size side by side, as the network reads them."""
+    size = _size(windows[0])
+    batch, words = len(windows), max(map(len, windows))
+    pieces = np.zeros((batch, *size), np.int64)
+    spans = np.zeros((batch, words, 2), np.int64)
+    for row, window in enumerate(windows):
+        pieces[row, ..., : window.pieces.shape[-1]] = window.pieces
+        spans[row, : len(window)] = window.spans
+    return {
+        "pieces": pieces,
+        "mask": np.ones((batch, size[0]), np.int64),
+        "spans": spans,
+        "lengths": np.array([len(window) for window in windows], np.int64),
+        "shapes": np.stack([window.shapes for window in windows]),
+    }

@@ -1,0 +1,213 @@
+r"""Text ⇄ Sentences: where tokens stand in a text, and the text that tokens came from.
+
+What stands between the tokens is kept in MISC as UDPipe does it (https://ufal.mff.cuni.cz/udpipe/2/users-manual):
+nothing for one space, `SpaceAfter=No` for no space, `SpacesAfter=` for all else, `SpacesBefore=` for what precedes the
+first token, `SpacesInToken=` where a token has other spaces inside than its form; escapes are `\s \t \r \n \p \\`.
+`TokenRange=start:end` counts characters of the text. So `restore` gives back the very text, also from a file that was
+written and read again. Only a text without any token is lost: there is no word to keep it at.
+
+Nothing here needs a model: finding tokens is the business of `segment`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hexatagger.sentence import Multiword, Sentence, Word
+
+# Characters that nobody sees: controls, soft hyphen, zero-width spaces and joiners, direction, variation selectors.
+INVISIBLE = (
+    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    r"\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+LINE_END = r"(?>\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"  # subtle: atomic, or CRLF would count as two
+
+VISIBLE = re.compile(rf"[^\s{INVISIBLE}]")
+LINES = re.compile(rf"{LINE_END}(?:[\s{INVISIBLE}]*{LINE_END})?\s*")
+"""A line end, with the empty lines after it."""
+PARAGRAPHS = re.compile(rf"(?:{LINE_END}[\s{INVISIBLE}]*{LINE_END}|[\f\u2029])\s*")
+"""An empty line, or a character that says so."""
+TEXT_WORD = re.compile(r"[^ \t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_PIECE = 1 << 14  # characters looked at together
+
+_ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p"}
+_UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
+
+
+def escape(spaces: str) -> str:
+    r"""Write spaces as MISC can hold them.
+
+    >>> escape(" \n"), unescape("\\s\\n")
+    ('\\s\\n', ' \n')
+    """
+    return "".join(_ESCAPES.get(character, character) for character in spaces)
+
+
+def unescape(value: str) -> str:
+    """Read what `escape` wrote."""
+    return re.sub(r"\\.", lambda match: _UNESCAPES.get(match[0], match[0]), value)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token's place in a part of a text; `words` if it is a multiword token."""
+
+    start: int
+    end: int
+    words: tuple[str, ...] = ()
+
+
+def cut(chunks: Iterable[str], breaks: re.Pattern[str], *, longest: int = 4 * _PIECE) -> Iterator[tuple[str, bool]]:
+    r"""Cut a text after every break; say of each part whether it ends so, or because it is longer than `longest`.
+
+    The text may come in any chunks, the parts are the same; all together they are the text.
+
+    >>> list(cut(["One.\n", "\nTwo.\nStill", " two."], PARAGRAPHS))
+    [('One.\n\n', True), ('Two.\nStill two.', True)]
+    """
+    rest = ""
+    pieces = (chunk[start : start + _PIECE] for chunk in chunks for start in range(0, len(chunk), _PIECE))
+    for piece in pieces:
+        rest, done = rest + piece, 0
+        while (match := breaks.search(rest, done)) and match.end() < len(rest):  # at the end it might go on
+            yield rest[done : match.end()], True
+            done = match.end()
+        rest = rest[done:]
+        if len(rest) > longest:
+            last = len(rest)
+            while last > longest and not VISIBLE.match(rest, last - 1):
+                last -= 1
+            if last > longest:
+                yield rest[:last], False
+                rest = rest[last:]
+    while match := breaks.search(rest):
+        yield rest[: match.end()], True
+        rest = rest[match.end() :]
+    if rest:
+        yield rest, True
+
+
+def lay_out(parts: Iterable[tuple[str, Sequence[Sequence[Token]], bool]]) -> Iterator[Sentence]:
+    r"""Make Sentences of the parts of a text, each with the tokens of its sentences and whether it opens a paragraph.
+
+    Offsets count from the beginning of the whole text. A part without any token belongs to the sentence before, or else
+    to the next.
+
+    >>> [sentence] = lay_out([("Hi  you. ", [[Token(0, 2), Token(4, 7), Token(7, 8)]], True)])
+    >>> [(word.form, word.start, word.end, word.misc) for word in sentence][:2]
+    [('Hi', 0, 2, 'SpacesAfter=\\s\\s|TokenRange=0:2'), ('you', 4, 7, 'SpaceAfter=No|TokenRange=4:7')]
+    """
+    offset, gap, paragraph = 0, "", False
+    held: tuple[str, Sequence[Token], int, str, bool] | None = None
+    for text, sentences, opens in parts:
+        place, paragraph = 0, paragraph or opens
+        for tokens in sentences:
+            gap += text[place : tokens[0].start]
+            before = "" if held else gap
+            # A sentence waits for the next one: only then is it known what stands after it.
+            if held:
+                yield _sentence(*held, gap)
+            held, gap = (text, tokens, offset, before, paragraph), ""
+            place, paragraph = tokens[-1].end, False
+        gap += text[place:]
+        offset += len(text)
+    if held:
+        yield _sentence(*held, gap)
+
+
+def _sentence(text: str, tokens: Sequence[Token], offset: int, before: str, paragraph: bool, after: str) -> Sentence:
+    """Make a Sentence of the tokens of a part that begins at `offset`."""
+    sentence = Sentence([], ["# newpar"] if paragraph else [])
+    words, plain = sentence.words, list[str]()
+    last = len(tokens) - 1
+    for number, token in enumerate(tokens):
+        start, end = token.start, token.end
+        surface = text[start:end]
+        gap = after if number == last else text[end : tokens[number + 1].start]
+        form = surface if surface.isalnum() else " ".join(surface.split())
+        misc = f"TokenRange={start + offset}:{end + offset}"
+        if form != surface:
+            misc = f"SpacesInToken={escape(surface)}|{misc}"
+        if before:
+            misc, before = f"SpacesBefore={escape(before)}|{misc}", ""
+        if gap != " ":
+            misc = f"SpacesAfter={escape(gap)}|{misc}" if gap else f"SpaceAfter=No|{misc}"
+        plain += [form, " " if gap else ""]
+        if token.words:
+            first, rest = len(words) + 1, ("_",) * 7
+            span = Multiword(first, len(words) + len(token.words), form, (*rest, misc), start + offset, end + offset)
+            sentence.multiwords.append(span)
+            for word in token.words:
+                words.append(Word(len(words) + 1, word, start=start + offset, end=end + offset))
+        else:
+            words.append(Word(len(words) + 1, form, misc=misc, start=start + offset, end=end + offset))
+    sentence.comments.append(f"# text = {''.join(plain).rstrip(' ')}")
+    return sentence
+
+
+def restore(sentences: Iterable[Sentence]) -> str:
+    r"""Return the text that sentences came from; in a treebank, `# newpar` and `# newdoc` stand for an empty line.
+
+    >>> text = "One\u00a0two.\r\n\tThree."
+    >>> restore(words_of([text])) == text
+    True
+    >>> restore([Sentence.from_words(["Hi"]), Sentence([Word(1, "Ho", misc="SpaceAfter=No")], ["# newpar"])])
+    'Hi\n\nHo'
+    """
+    pieces = [""]
+    for surface, gap, _, _ in surfaces(sentences):
+        pieces += [surface, gap]
+    return "".join(pieces)
+
+
+def surfaces(sentences: Iterable[Sentence]) -> Iterator[tuple[str, str, Word | Multiword | None, bool]]:
+    """Yield every token's surface, what stands after it, the token, and whether it is the last of its sentence.
+
+    What precedes the first token comes first, with None, if there is anything.
+    """
+    held: tuple[str, str, Word | Multiword | None, bool] | None = None
+    for sentence in sentences:
+        tokens = sentence.tokens
+        opens = any(line.startswith(("# newpar", "# newdoc")) for line in sentence.comments)
+        for number, token in enumerate(tokens):
+            values = dict(each.split("=", 1) for each in token.misc.split("|") if "=" in each)
+            before = unescape(values.get("SpacesBefore", ""))
+            if held:
+                gap = held[1] + before
+                if opens and number == 0 and not PARAGRAPHS.search(gap):
+                    gap = "\n\n"
+                yield held[0], gap, held[2], held[3]
+            elif before:
+                yield "", before, None, False
+            after = unescape(values.get("SpacesAfter", " "))
+            if values.get("SpaceAfter") == "No" or after == "No":  # the latter a mistake that treebanks make
+                after = ""
+            held = unescape(values.get("SpacesInToken", "")) or token.form, after, token, number == len(tokens) - 1
+    if held:
+        yield held
+
+
+def words_of(chunks: Iterable[str]) -> Iterator[Sentence]:
+    """Read text that is tokenised already: a sentence a line, tokens between spaces or tabs.
+
+    Other spaces, like the no-break space, are part of a token.
+
+    >>> [(word.form, word.start) for word in next(words_of(["He does n't ."]))]
+    [('He', 0), ('does', 3), ("n't", 8), ('.', 12)]
+    """
+
+    def tokens(line: str) -> list[list[Token]]:
+        found = [Token(*match.span()) for match in TEXT_WORD.finditer(line) if VISIBLE.search(match[0])]
+        return [found] if found else []
+
+    return lay_out((line, tokens(line), False) for line in _whole(cut(chunks, LINES)))
+
+
+def _whole(parts: Iterable[tuple[str, bool]]) -> Iterator[str]:
+    """Put parts together again that were cut for their length only."""
+    pieces: list[str] = []
+    for part, ends in parts:
+        pieces.append(part)
+        if ends:
+            yield "".join(pieces)
+            pieces = []

@@ -1,0 +1,151 @@
+"""The strings a model predicts and their numbers, per task; JSON in and out.
+
+A `LabelSet` is one task's strings in a fixed order. `Labels` is all a model has: relations, the marks of lifted words,
+and one set per further task (`upos`, `xpos`, `feats`, `lemma`) and per input column.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from hexatagger.errors import FormatError
+
+# A relation up to its mark; a backslash takes the meaning of the next character away, as `lift` writes it.
+_RELATION = re.compile(r"((?:\\.|[^|%\\])*)", re.DOTALL)
+
+MISSING = -1
+"""The number of a string that is not in the set."""
+
+
+class LabelSet:
+    """Strings with numbers from 0 up.
+
+    >>> labels = LabelSet(["nsubj", "root"])
+    >>> labels.id("root"), labels[0], labels.id("obj"), len(labels)
+    (1, 'nsubj', -1, 2)
+    """
+
+    def __init__(self, strings: Iterable[str]) -> None:
+        self.strings = tuple(strings)
+        self._ids = {string: number for number, string in enumerate(self.strings)}
+        if len(self._ids) < len(self.strings):
+            double, _ = Counter(self.strings).most_common(1)[0]
+            raise FormatError(f"label '{double}' stands twice in one set")
+
+    @classmethod
+    def collect(cls, strings: Iterable[str], *, least: int = 1) -> Self:
+        """Collect and number the strings seen at least so often, the most frequent first, ties by their letters.
+
+        >>> LabelSet.collect(["b", "a", "b"]).strings
+        ('b', 'a')
+        """
+        counts = Counter(strings)
+        kept = [string for string, count in counts.items() if count >= least]
+        return cls(sorted(kept, key=lambda string: (-counts[string], string)))
+
+    def id(self, string: str) -> int:
+        """Return the number of a string, MISSING if it has none."""
+        return self._ids.get(string, MISSING)
+
+    def ids(self, strings: Sequence[str]) -> list[int]:
+        """Return the numbers of strings."""
+        return [self._ids.get(string, MISSING) for string in strings]
+
+    def __getitem__(self, number: int) -> str:
+        return self.strings[number]
+
+    def __len__(self) -> int:
+        return len(self.strings)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.strings)
+
+    def __contains__(self, string: object) -> bool:
+        return string in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LabelSet) and self.strings == other.strings
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"LabelSet({list(self.strings)!r})"
+
+
+@dataclass(slots=True)
+class Labels:
+    """All label sets of a model.
+
+    With relations = "separate", `relations` are those of the treebank and `marks` what the lifting scheme appends to
+    them ("" first: not lifted). With "joint", `relations` are marked ones and `marks` has nothing but "".
+    """
+
+    relations: LabelSet
+    marks: LabelSet = field(default_factory=lambda: LabelSet([""]))
+    roots: frozenset[str] = frozenset({"root"})
+    """Relations that only a root word has: it takes one of them, and no other word does."""
+    tasks: dict[str, LabelSet] = field(default_factory=dict)
+    """Strings of the further tasks."""
+    pos: LabelSet = field(default_factory=lambda: LabelSet([]))
+    """Strings of the column that is given as input, if one is."""
+
+    @property
+    def root_mask(self) -> list[bool]:
+        """Say of every relation whether it is a root word's."""
+        return [base_relation(string) in self.roots for string in self.relations]
+
+    def to_json(self) -> str:
+        """Write as JSON, one set a line."""
+        sets: dict[str, Any] = {"relations": self.relations.strings, "roots": sorted(self.roots)}
+        sets |= {"marks": self.marks.strings, "pos": self.pos.strings}
+        sets |= {f"task.{name}": labels.strings for name, labels in self.tasks.items()}
+        lines = (f"{json.dumps(name)}: {json.dumps(strings, ensure_ascii=False)}" for name, strings in sets.items())
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, source: str = "labels.json") -> Self:
+        """Read what `to_json` wrote."""
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise FormatError(f"is not JSON: {error}", source=source) from None
+        if not isinstance(values, Mapping):
+            raise FormatError("is not an object of label sets", source=source)
+        for name, strings in values.items():
+            if not isinstance(strings, list) or not all(isinstance(each, str) for each in strings):
+                raise FormatError(f"label set '{name}' is not a list of strings", source=source)
+        for name in ("relations", "roots", "marks", "pos"):
+            if name not in values:
+                raise FormatError(
+                    f"label set '{name}' is missing: the file is not whole, make the model again", source=source
+                )
+        return cls(
+            LabelSet(values["relations"]),
+            LabelSet(values["marks"]),
+            frozenset(values["roots"]),
+            {name.removeprefix("task."): LabelSet(each) for name, each in values.items() if name.startswith("task.")},
+            LabelSet(values["pos"]),
+        )
+
+
+def base_relation(relation: str) -> str:
+    """Return a relation without the marks of lifting.
+
+    >>> base_relation("nsubj|obl%"), base_relation("obj%"), base_relation("obl:tmod")
+    ('nsubj', 'obj', 'obl:tmod')
+    """
+    return split_mark(relation)[0]
+
+
+def split_mark(relation: str) -> tuple[str, str]:
+    """Split a relation as `lift` returns it into the treebank's relation and the mark.
+
+    >>> split_mark("nsubj|obl%"), split_mark("obj%"), split_mark("obl:tmod")
+    (('nsubj', '|obl%'), ('obj', '%'), ('obl:tmod', ''))
+    """
+    found = _RELATION.match(relation)
+    assert found  # the pattern matches anything
+    return found[1], relation[found.end() :]

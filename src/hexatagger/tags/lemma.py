@@ -1,0 +1,76 @@
+"""(form, lemma) ⇄ edit script, so that a lemma is a tag from a fixed set.
+
+A script says which case the form is put into first, then how many characters are cut at its front and back and what is
+put there instead: "reads" → "read" and "Sees" → "see" are one script, (lower, cut 1 at the back). The script of a pair
+is the one that cuts and adds least. A lemma that shares nothing with its form is spelt out whole ("went" → "go" shares
+nothing, "is" → "be" neither).
+
+What it does not do: changes in the middle of a word are cut and added from the nearer end.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+_CASES: dict[str, Callable[[str], str]] = {
+    # In order of preference: of two cases that need as few edits, the earlier.
+    "lower": str.lower,
+    "keep": str,
+    "title": lambda form: form[:1].upper() + form[1:].lower(),
+    "upper": str.upper,
+}
+_WHOLE = "whole"
+
+
+@lru_cache(maxsize=1 << 16)
+def to_script(form: str, lemma: str) -> str:
+    r"""Return the script that makes the lemma of the form.
+
+    Its fields are separated by tabs, which no column of a treebank contains: case, cut in front, add in front, cut at
+    the back, add at the back; or `whole` and the lemma.
+
+    >>> to_script("Studies", "study")
+    'lower\t0\t\t3\ty'
+    >>> to_script("London", "London"), to_script("went", "go")
+    ('keep\t0\t\t0\t', 'whole\tgo')
+    """
+    best, least = f"{_WHOLE}\t{lemma}", None
+    for case, change in _CASES.items():
+        base = change(form)
+        base_start, lemma_start, length = _longest_common(base, lemma)
+        cost = len(base) + len(lemma) - 2 * length
+        if length and (least is None or cost < least):
+            base_end, lemma_end = base_start + length, lemma_start + length
+            fields = (case, base_start, lemma[:lemma_start], len(base) - base_end, lemma[lemma_end:])
+            best, least = "\t".join(map(str, fields)), cost
+    return best
+
+
+def apply_script(form: str, script: str) -> str:
+    r"""Return the lemma that the script makes of the form; of a form that is too short, the form as it is.
+
+    >>> apply_script("Parties", "lower\t0\t\t3\ty")
+    'party'
+    """
+    case, *fields = script.split("\t")
+    if case == _WHOLE:
+        return fields[0]
+    cut_front, add_front, cut_back, add_back = int(fields[0]), fields[1], int(fields[2]), fields[3]
+    base = _CASES[case](form)
+    if cut_front + cut_back > len(base):
+        return form
+    lemma = add_front + base[cut_front : len(base) - cut_back] + add_back
+    return lemma or form  # subtle: an empty LEMMA would break the file
+
+
+def _longest_common(first: str, second: str) -> tuple[int, int, int]:
+    """Return where the longest common part starts in both, and its length; the leftmost of equals."""
+    best = (0, 0, 0)
+    row = [0] * (len(second) + 1)
+    for i, character in enumerate(first, 1):
+        previous, row = row, [0] * (len(second) + 1)
+        for j, other in enumerate(second, 1):
+            if character == other:
+                row[j] = previous[j - 1] + 1
+                if row[j] > best[2]:
+                    best = (i - row[j], j - row[j], row[j])
+    return best

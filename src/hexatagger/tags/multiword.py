@@ -1,0 +1,140 @@
+"""Multiword token → words by rules that were learnt: "doesn't" → "does n't", "fazê-lo" → "fazer lo".
+
+Three sources, in this order: tokens seen in training; places where the network would split the token, of use where
+words are simply written together; endings, learnt from the tokens that training has. A token that none of them can
+split is one word. Rules are folded to lower case and straight apostrophes, and words that are parts of the token are
+cut from it as it is: "DOESN’T" → "DOES N’T".
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Self
+
+Words = tuple[str, ...]
+_CONTEXT = 3  # characters before the change that an ending may take in
+_LONGEST = 12  # characters of an ending
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrites:
+    """The rules; all strings are folded."""
+
+    seen: dict[str, Words] = field(default_factory=dict)
+    """The words of tokens that training has."""
+    endings: dict[str, Words] = field(default_factory=dict)
+    """What an ending becomes; the first word is put after what stands before the ending."""
+
+    def to_dict(self) -> dict[str, dict[str, str]]:
+        """Return plain values for JSON: words joined by tabs, which no word contains."""
+        return {
+            "seen": {token: "\t".join(words) for token, words in self.seen.items()},
+            "endings": {token: "\t".join(words) for token, words in self.endings.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Read what `to_dict` made."""
+        rules = [values["seen"], values["endings"]]
+        return cls(*({key: tuple(text.split("\t")) for key, text in each.items()} for each in rules))
+
+
+def learn_rewrites(tokens: Iterable[tuple[str, Sequence[str]]]) -> Rewrites:
+    """Learn from multiword tokens with their words.
+
+    >>> rewrites = learn_rewrites([("don't", ["do", "n't"]), ("Didn't", ["Did", "n't"]), ("du", ["de", "le"])])
+    >>> expand("DU", rewrites), expand("wouldn’t", rewrites), expand("won", rewrites)
+    (('DE', 'LE'), ('would', 'n’t'), ())
+    """
+    counts: dict[str, Counter[Words]] = defaultdict(Counter)
+    for token, words in tokens:
+        counts[fold(token)][tuple(map(fold, words))] += 1
+    seen = {token: _commonest(found) for token, found in sorted(counts.items())}
+    endings: dict[str, Counter[Words]] = defaultdict(Counter)
+    for token, words in seen.items():
+        same = _common_prefix(token, words[0])
+        for begin in range(max(0, same - _CONTEXT), same + 1):
+            if begin < len(token) and len(token) - begin <= _LONGEST:
+                endings[token[begin:]][(words[0][begin:], *words[1:])] += 1
+    kept: dict[str, Words] = {}
+    for ending, found in sorted(endings.items(), key=lambda item: (len(item[0]), item[0])):
+        words = _commonest(found)
+        if sum(found.values()) > 1 and _by_ending(ending, kept) != words:  # else a shorter one says as much
+            kept[ending] = words
+    return Rewrites(seen, kept)
+
+
+def expand(token: str, rewrites: Rewrites, splits: Sequence[int] = ()) -> Words:
+    """Return the words of a multiword token, () if it cannot be split; `splits` is where the network would split it.
+
+    >>> expand("ab-cd", Rewrites(), [2, 3])
+    ('ab', '-', 'cd')
+    """
+    folded = fold(token)
+    words = rewrites.seen.get(folded)
+    if not words and splits:
+        bounds = [0, *splits, len(token)]
+        return tuple(token[begin:end] for begin, end in pairwise(bounds) if begin < end)
+    words = words or _by_ending(folded, rewrites.endings)
+    return _with_case(token, folded, words) if len(words) > 1 and all(words) else ()
+
+
+def split_places(token: str, words: Sequence[str]) -> list[int] | None:
+    """Return where a token is split into its words, None if they are not just its parts.
+
+    >>> split_places("Doesn't", ["Does", "n't"]), split_places("du", ["de", "le"])
+    ([4], None)
+    """
+    if fold("".join(words)) != fold(token) or sum(map(len, words)) != len(token):
+        return None
+    places, place = [], 0
+    for word in words[:-1]:
+        place += len(word)
+        places.append(place)
+    return places
+
+
+def fold(form: str) -> str:
+    """Put into lower case with straight apostrophes, if that keeps the length."""
+    folded = form.lower().replace("’", "'")
+    return folded if len(folded) == len(form) else form
+
+
+def _with_case(token: str, folded: str, words: Words) -> Words:
+    """Give folded words the characters of the token, or else its case."""
+    if "".join(words) == folded:
+        places = [0]
+        for word in words:
+            places.append(places[-1] + len(word))
+        return tuple(token[begin:end] for begin, end in pairwise(places))
+    if len(token) > 1 and token.isupper():
+        return tuple(word.upper() for word in words)
+    if token[0].isupper():
+        return (words[0][0].upper() + words[0][1:], *words[1:])
+    # The part of the first word that is the token's stays as it is: "d'Água" keeps its capital.
+    same = _common_prefix(folded, words[0])
+    return (token[:same] + words[0][same:], *words[1:])
+
+
+def _by_ending(token: str, endings: dict[str, Words]) -> Words:
+    """Rewrite the longest ending that there is a rule for."""
+    for begin in range(max(0, len(token) - _LONGEST), len(token)):
+        if words := endings.get(token[begin:]):
+            return (token[:begin] + words[0], *words[1:])
+    return ()
+
+
+def _commonest(counts: Counter[Words]) -> Words:
+    """Return the commonest, the first by alphabet of several."""
+    return min(counts, key=lambda words: (-counts[words], words))
+
+
+def _common_prefix(first: str, second: str) -> int:
+    """Count the characters that two strings begin with alike."""
+    length = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        length += 1
+    return length

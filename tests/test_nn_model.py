@@ -1,0 +1,166 @@
+"""The network: every family of encoders, every option, and results that do not depend on the batch."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="learning needs the extra 'train'")
+pytest.importorskip("transformers", reason="learning needs the extra 'train'")
+
+import torch
+
+from hexatagger.annotate import annotate
+from hexatagger.config import ModelConfig, Recipe
+from hexatagger.conllu import read_conllu
+from hexatagger.errors import ConfigError, FormatError
+from hexatagger.nn.data import collate, collect_labels, encode
+from hexatagger.nn.encoder import check_encoder, load_encoder
+from hexatagger.nn.folder import Model, load_model, save_model, save_weights
+from hexatagger.nn.model import BiLSTM, Network, pool, tree_scores
+from hexatagger.nn.predict import parse, soft_tags
+from hexatagger.sentence import Sentence
+from tiny import FAMILIES, make_encoder, write_treebank
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> list[Sentence]:
+    return list(read_conllu(write_treebank(tmp_path_factory.mktemp("data"))))
+
+
+def make_model(config: ModelConfig, sentences: list[Sentence]) -> Model:
+    torch.manual_seed(0)
+    labels = collect_labels(sentences, config)
+    if config.encoder == "characters":
+        return Model(Recipe(config), labels, Network(config, labels))
+    encoder = load_encoder(config.encoder)
+    network = Network(config, labels, encoder.module)
+    return Model(Recipe(config), labels, network, encoder.pieces, encoder.tokenizer, encoder.config)
+
+
+def run(model: Model, sentences: list[Sentence]) -> list[Sentence]:
+    cutter = model.cutter()
+    examples = [encode(each, model.recipe.model, model.labels, cutter, gold=False) for each in sentences]
+    return parse(model.network, sentences, examples, model.labels, pad=model.pad)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # in transformers' DeBERTa
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_alone_and_among_others(family: str, treebank: list[Sentence], tmp_path: Path) -> None:
+    config = ModelConfig(encoder=str(make_encoder(tmp_path, family)), shape=True, tasks=("upos", "lemma"))
+    model = make_model(config, treebank)
+    model.network.eval()
+    with torch.no_grad():
+        # Scores of shape that is not zero, so that a mix-up of pieces would show.
+        model.network.get_parameter("encoder.shape.weight").normal_()
+        cutter = model.cutter()
+        examples = [encode(each, config, model.labels, cutter, gold=True) for each in treebank]
+        items = [(example, example.windows[0]) for example in examples]
+        together = model.network(**collate(items, pad=model.pad).inputs)
+        for row, item in enumerate(items):
+            alone = model.network(**collate([item], pad=model.pad).inputs)
+            for name, scores in alone.items():
+                assert torch.allclose(scores[0], together[name][row, : scores.shape[1]], atol=1e-4)
+    parsed = run(model, treebank)
+    assert [[word.form for word in each] for each in parsed] == [each.forms for each in treebank]
+    assert all(sum(word.head == 0 for word in each) == 1 for each in parsed)
+    assert all((word.deprel == "root") == (word.head == 0) for each in parsed for word in each)
+    # What the folder holds gives the same again.
+    save_model(model, tmp_path / "model")
+    save_weights(dict(model.network.state_dict()), tmp_path / "model" / "model.safetensors")
+    again = load_model(tmp_path / "model")
+    assert run(again, treebank) == parsed
+    assert str(tmp_path) not in (tmp_path / "model" / "config.json").read_text()
+
+
+OPTIONS = [
+    ModelConfig(lstm_layers=2, lstm_width=8, char_width=8, char_buckets=50),
+    ModelConfig(relations="joint", lift="path", order="right", char_width=8, char_buckets=50),
+    ModelConfig(pos="upos", pos_width=4, tasks=("upos", "xpos", "feats", "lemma"), char_width=8, char_buckets=50),
+]
+
+
+@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "joint", "pos"])
+def test_options_of_characters(config: ModelConfig, treebank: list[Sentence]) -> None:
+    model = make_model(config, treebank)
+    model.network.eval()
+    parsed = run(model, treebank)
+    assert parsed == [each for sentence in treebank for each in run(model, [sentence])]
+    assert all(sum(word.head == 0 for word in each) == 1 for each in parsed)
+    assert not any(mark in word.deprel for each in parsed for word in each for mark in "|%")
+
+
+@pytest.mark.parametrize("pooling", ["first", "last", "mean"])
+@pytest.mark.parametrize("layers", [1, 3])
+def test_pooling_and_layers(pooling: str, layers: int, treebank: list[Sentence], tmp_path: Path) -> None:
+    settings = {"pooling": pooling, "layers": layers, "encoder": str(make_encoder(tmp_path))}
+    model = make_model(Recipe.from_dict({"model": settings}).model, treebank)
+    assert len(run(model, treebank)) == len(treebank)
+
+
+def test_pool_takes_the_right_pieces() -> None:
+    hidden = torch.arange(12.0).reshape(1, 6, 2)
+    spans = torch.tensor([[[1, 1], [2, 4]]])
+    assert pool(hidden, spans, "first").tolist() == [[[2, 3], [4, 5]]]
+    assert pool(hidden, spans, "last").tolist() == [[[2, 3], [8, 9]]]
+    assert pool(hidden, spans, "mean").tolist() == [[[2, 3], [6, 7]]]
+
+
+def test_bilstm_is_torchs_own() -> None:
+    torch.manual_seed(0)
+    ours, theirs = BiLSTM(3, 4), torch.nn.LSTM(3, 4, bidirectional=True, batch_first=True)
+    for name, value in ours.right.named_parameters():
+        theirs.get_parameter(name).data.copy_(value)
+        theirs.get_parameter(f"{name}_reverse").data.copy_(ours.left.get_parameter(name))
+    vectors, lengths = torch.randn(2, 5, 3), torch.tensor([5, 2])
+    found = ours(vectors, lengths)
+    assert torch.allclose(found[:1], theirs(vectors[:1])[0], atol=1e-6)
+    assert torch.allclose(found[1:, :2], theirs(vectors[1:, :2])[0], atol=1e-6)
+
+
+def test_long_sentences_are_parsed_in_windows(treebank: list[Sentence], tmp_path: Path) -> None:
+    model = make_model(ModelConfig(encoder=str(make_encoder(tmp_path, positions=40))), treebank)
+    long = Sentence.from_words(["reads", "papers", "\u00ad"] * 60)
+    [parsed] = run(model, [long])
+    assert len(parsed) == 180
+    cutter = model.cutter()
+    example = encode(long, model.recipe.model, model.labels, cutter, gold=False)
+    assert len(example.windows) > 3
+    [soft] = soft_tags(model.network, [example], pad=model.pad)
+    assert soft["internal"][0].shape == (180, 4)
+    assert np.allclose(soft["internal"][1].sum(1), 1, atol=1e-2)
+
+
+def test_joint_scores_are_reduced_per_leaf_tag() -> None:
+    joint = torch.tensor([[[0.0, 3.0, 2.0, 1.0]]])  # l root, l obj, r root, r obj
+    leaf, _, relation = tree_scores({"joint": joint, "internal": torch.zeros(1, 1, 4)})
+    assert torch.allclose(leaf[0, 0, 0] - leaf[0, 0, 1], torch.tensor(1.0))
+    assert relation.shape == (1, 1, 2, 2)
+
+
+def test_no_sentences() -> None:
+    config = ModelConfig(char_width=8, char_buckets=50)
+    sentence = Sentence.from_words(["a"], heads=[0], deprels=["root"])
+    assert annotate([], [], collect_labels([sentence], config), lift="head") == []
+
+
+def test_broken_folders(treebank: list[Sentence], tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="cannot be read"):
+        load_model(tmp_path)
+    save_model(make_model(OPTIONS[0], treebank), tmp_path)
+    with pytest.raises(FormatError, match="holds no weights"):
+        load_model(tmp_path)
+    (tmp_path / "config.json").write_text('{"format": 99}')
+    with pytest.raises(FormatError, match="format 99 is newer"):
+        load_model(tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(FormatError, match="is not JSON"):
+        load_model(tmp_path)
+
+
+def test_encoders_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ConfigError, match="neither a folder nor a model"):
+        check_encoder("no-such/encoder-at-all")
+    with pytest.raises(ConfigError, match=r"without config\.json"):
+        check_encoder(str(tmp_path))
