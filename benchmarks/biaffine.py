@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from mst import best_projective, best_tree
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -28,6 +27,7 @@ from hexatagger.nn.train import Data, Job, Report, fit, make_accelerator, prepar
 from hexatagger.sentence import Sentence
 from hexatagger.tags import unlift
 from hexatagger.tags.labels import Labels
+from mst import best_projective, best_tree
 
 ARC, RELATION = 500, 100  # widths of the perceptrons, as in the paper
 

@@ -34,8 +34,7 @@ def _edmonds(scores: Scores) -> list[int]:
     heads[0] = 0
     cycle = _cycle(heads.tolist())
     if cycle is None:
-        found: list[int] = heads.tolist()
-        return found
+        return [int(head) for head in heads]
     # Make one node of the cycle, solve what is left, and break the cycle where the solution enters it.
     inside = np.zeros(len(scores), bool)
     inside[cycle] = True
@@ -52,7 +51,7 @@ def _edmonds(scores: Scores) -> list[int]:
     smaller[-1, :-1] = into.max(0)
     smaller[0] = -np.inf
     solved = _edmonds(smaller)
-    result = heads.tolist()
+    result = [int(head) for head in heads]
     for place, node in enumerate(rest.tolist()):
         head = solved[place]
         result[node] = int(members[leaving[place]]) if head == size - 1 else int(rest[head])
@@ -82,7 +81,7 @@ def best_projective(scores: Scores) -> list[int]:
     """Return the heads of the best projective tree."""
     made = one_root(scores)
     size = len(made)
-    # Of spans i..j: `opened` are an arc between i and j, `closed` are done; 0: the head is on the right, 1: on the left.
+    # Of spans i..j: `opened` are an arc between i and j, `closed` are done; 0: head on the right, 1: head on the left.
     closed = np.full((2, size, size), -np.inf)
     closed[:, np.arange(size), np.arange(size)] = 0.0
     opened = np.full((2, size, size), -np.inf)

@@ -8,7 +8,7 @@ from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
 T = TypeVar("T")
 
-text = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=("Cs",)), min_size=1, max_size=8)
+text = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), min_size=1, max_size=8)
 deprels = st.sampled_from(["nsubj", "obj", "obl:arg", "conj", "punct", "a|b", "a%", "/", "x/y", "l", "\\", "|", "%"])
 
 
@@ -45,10 +45,10 @@ def sentences(draw: st.DrawFn) -> Sentence:
     """A sentence with everything CoNLL-U can hold."""
     heads = draw(trees(8))
     columns = st.one_of(st.just("_"), text)
-    words = [
-        Word(number, draw(text), *(draw(columns) for _ in range(4)), head, draw(deprels), draw(columns), draw(columns))
-        for number, head in enumerate(heads, 1)
-    ]
+    words = [Word(number, draw(text), head=head, deprel=draw(deprels)) for number, head in enumerate(heads, 1)]
+    for word in words:
+        for name in ("lemma", "upos", "xpos", "feats", "deps", "misc"):
+            setattr(word, name, draw(columns))
     multiwords, covered = [], 0
     for number in range(1, len(words) + 1):
         if number > covered and draw(st.booleans()):

@@ -134,7 +134,7 @@ def test_nan_and_infinity_are_errors(bad: float) -> None:
         (np.zeros((1, 3, 2)), np.zeros((1, 2, 4)), [-1]),
     ],
 )
-def test_shapes_that_do_not_fit(leaf: np.ndarray, internal: np.ndarray, lengths: list[int]) -> None:  # type: ignore[type-arg]
+def test_shapes_that_do_not_fit(leaf: np.ndarray, internal: np.ndarray, lengths: list[int]) -> None:
     with pytest.raises(DecodeError):
         best(leaf, internal, lengths)
 

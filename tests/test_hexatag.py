@@ -20,8 +20,7 @@ def tags_of(symbols: str) -> list[Hexatag]:
 
 def test_the_enumeration_has_its_order() -> None:
     assert [str(Hexatag(number)) for number in range(6)] == ["l", "r", "Ll", "Lr", "Rl", "Rr"]
-    assert Hexatag.LEAF_L == 0
-    assert Hexatag.R_HEAD_R == 5
+    assert [int(tag) for tag in Hexatag] == list(range(6))
 
 
 def test_the_papers_four_words() -> None:

@@ -6,6 +6,7 @@
     ├── AlignmentError   two files cannot be compared: says where they part
     ├── TagError         a sequence of tags that no tree has
     ├── DecodeError      scores that cannot be decoded (NaN, or everything forbidden)
+    ├── ConstraintError  what is asked of a tree cannot be had: says which constraints contradict one another
     └── ConfigError      an option or setting with a value that makes no sense
 
 The command line prints the message of a HexataggerError as one line and exits with 1; anything else is a bug of ours.
@@ -49,6 +50,10 @@ class TagError(HexataggerError, ValueError):
 
 class DecodeError(HexataggerError, ValueError):
     """Scores from which no tag sequence can be chosen."""
+
+
+class ConstraintError(HexataggerError, ValueError):
+    """Constraints on a tree that contradict one another, or the sentence."""
 
 
 class ConfigError(HexataggerError, ValueError):

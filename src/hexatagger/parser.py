@@ -165,8 +165,11 @@ class Parser:
             raise ConfigError(f"batch_size {batch_size} is too small: at least 1")
         made: list[Sentence] = []
         for start in range(0, len(sentences), batch_size * _POOL):
-            part = sentences[start : start + batch_size * _POOL]
+            part = [sentence for sentence in sentences[start : start + batch_size * _POOL] if len(sentence)]
             made += annotate(part, self._predict(part, batch_size), self.labels, lift=self.config.lift)
+        if len(made) < len(sentences):  # a sentence without words has nothing to predict
+            parsed = iter(made)
+            made = [next(parsed) if len(sentence) else sentence for sentence in sentences]
         for old, new in zip(sentences, made, strict=True) if keep else ():
             for word, predicted in zip(old, new, strict=True):
                 for column in keep:

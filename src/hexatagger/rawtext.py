@@ -27,7 +27,7 @@ LINES = re.compile(rf"{LINE_END}(?:[\s{INVISIBLE}]*{LINE_END})?\s*")
 """A line end, with the empty lines after it."""
 PARAGRAPHS = re.compile(rf"(?:{LINE_END}[\s{INVISIBLE}]*{LINE_END}|[\f\u2029])\s*")
 """An empty line, or a character that says so."""
-TEXT_WORD = re.compile(r"[^ \t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_BETWEEN_SPACES = re.compile(rf"{VISIBLE.pattern}[^ \t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]*")
 _PIECE = 1 << 14  # characters looked at together
 
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p"}
@@ -65,25 +65,24 @@ def cut(chunks: Iterable[str], breaks: re.Pattern[str], *, longest: int = 4 * _P
     >>> list(cut(["One.\n", "\nTwo.\nStill", " two."], PARAGRAPHS))
     [('One.\n\n', True), ('Two.\nStill two.', True)]
     """
-    rest = ""
+    rest, opened = "", False
     pieces = (chunk[start : start + _PIECE] for chunk in chunks for start in range(0, len(chunk), _PIECE))
     for piece in pieces:
         rest, done = rest + piece, 0
         while (match := breaks.search(rest, done)) and match.end() < len(rest):  # at the end it might go on
             yield rest[done : match.end()], True
-            done = match.end()
+            done, opened = match.end(), False
         rest = rest[done:]
-        if len(rest) > longest:
-            last = len(rest)
-            while last > longest and not VISIBLE.match(rest, last - 1):
-                last -= 1
-            if last > longest:
-                yield rest[:last], False
-                rest = rest[last:]
+        last = len(rest)
+        while last > longest and not VISIBLE.match(rest, last - 1):  # a break may have begun behind it
+            last -= 1
+        if last > longest:
+            yield rest[:last], False
+            rest, opened = rest[last:], True
     while match := breaks.search(rest):
         yield rest[: match.end()], True
-        rest = rest[match.end() :]
-    if rest:
+        rest, opened = rest[match.end() :], False
+    if rest or opened:
         yield rest, True
 
 
@@ -197,7 +196,8 @@ def words_of(chunks: Iterable[str]) -> Iterator[Sentence]:
     """
 
     def tokens(line: str) -> list[list[Token]]:
-        found = [Token(*match.span()) for match in TEXT_WORD.finditer(line) if VISIBLE.search(match[0])]
+        matches = _BETWEEN_SPACES.finditer(line)
+        found = [Token(match.start(), match.start() + len(match[0].rstrip())) for match in matches]
         return [found] if found else []
 
     return lay_out((line, tokens(line), False) for line in _whole(cut(chunks, LINES)))

@@ -165,15 +165,15 @@ class Segmenter:
     @classmethod
     def load(cls, folder: str | Path, *, threads: int | None = None, providers: Sequence[str] | None = None) -> Self:
         """Load the segmenter of a model folder; `threads` and `providers` as for `hexatagger.load`."""
+        description, network = Path(folder) / JSON, Path(folder) / ONNX
         try:
-            text = (Path(folder) / JSON).read_text(encoding="utf-8")
-            model = (Path(folder) / ONNX).read_bytes()
+            text, model = description.read_text(encoding="utf-8"), network.read_bytes()
         except OSError as error:
             message = f"cannot be read: {error.strerror}: the model was trained without a segmenter"
             raise FormatError(message, source=str(error.filename)) from None
-        return cls(
-            open_session(model, threads=threads, providers=providers), *from_json(text, source=str(Path(folder) / JSON))
-        )
+        settings, rewrites = from_json(text, source=str(description))
+        session = open_session(model, threads=threads, providers=providers, source=str(network))
+        return cls(session, settings, rewrites)
 
     def segment(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """Cut a text; with `lines`, every line is a sentence."""
@@ -345,7 +345,7 @@ def from_json(text: str, *, source: str) -> tuple[Settings, Rewrites]:
 
 
 def open_session(
-    model: bytes, *, threads: int | None = None, providers: Sequence[str] | None = None
+    model: bytes, *, threads: int | None = None, providers: Sequence[str] | None = None, source: str = ONNX
 ) -> "InferenceSession":
     """Start ONNX Runtime on a network."""
     import onnxruntime
@@ -356,4 +356,4 @@ def open_session(
     try:
         return onnxruntime.InferenceSession(model, options, providers=list(providers or ["CPUExecutionProvider"]))
     except Exception as error:  # onnxruntime has no common class for what it raises on a broken file
-        raise FormatError(f"cannot be loaded: {error}", source=ONNX) from None
+        raise FormatError(f"cannot be loaded: {error}", source=source) from None

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
+
+from hexatagger.errors import ConfigError
 
 if TYPE_CHECKING:
     from hexatagger.conllu import Format
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Score a parsed file against a gold one.")
 @click.argument("gold")
-@click.argument("system")
+@click.argument("system", required=False)
+@click.option("--model", help="Parse GOLD with this model and score the result, instead of SYSTEM: a folder, or en.")
 @click.option(
     "--metric",
     type=click.Choice(["conll18", "ptb", "paper"]),
@@ -30,26 +33,27 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--from",
-    "format_",
-    type=click.Choice(["conllu", "conllx"]),
+    "source",
+    type=click.Choice(["conllu", "conllx", "words", "text"]),
     default="conllu",
     show_default=True,
-    help="Format of GOLD and SYSTEM.",
+    help="Format of the files; with --model, words or text says what of GOLD (CoNLL-U) it is given.",
 )
 @click.option("--by-length", is_flag=True, help="Add a table by the length of arcs.")
 @click.option("--by-relation", is_flag=True, help="Add a table by relation.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object instead, unrounded.")
 def evaluate(
     gold: str,
-    system: str,
+    system: str | None,
+    model: str | None,
     metric: "Metric",
     roots: "Roots",
-    format_: "Format",
+    source: str,
     by_length: bool,
     by_relation: bool,
     as_json: bool,
 ) -> None:
-    """Score the trees in SYSTEM against those in GOLD.
+    """Score the trees in SYSTEM, or those that a model gives, against those in GOLD.
 
     One of the two may be `-`, standard input. All numbers are percentages.
 
@@ -71,14 +75,35 @@ def evaluate(
       hexatagger evaluate gold.conllu parsed.conllu
       hexatagger evaluate gold.conllu parsed.conllu --metric ptb --by-relation
       cat parsed.conllu | hexatagger evaluate gold.conllu.gz - --json
+      hexatagger evaluate gold.conllu --model en --from text
     """
     from hexatagger.evaluate import evaluate_files
 
-    result = evaluate_files(gold, system, metric=metric, format=format_, roots=roots)
+    if (system is None) == (model is None):
+        raise ConfigError("give either SYSTEM or --model: what is to be scored?")
+    if system is None:
+        result = _parse_and_score(gold, model or "", metric, roots, source)
+    elif source in ("words", "text"):
+        raise ConfigError(f"--from {source} goes with --model: it says what the model is given")
+    else:
+        result = evaluate_files(gold, system, metric=metric, format=cast("Format", source), roots=roots)
     if as_json:
         click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
     else:
         click.echo("\n\n".join(_tables(result, by_length, by_relation)))
+
+
+def _parse_and_score(gold: str, model: str, metric: "Metric", roots: "Roots", source: str) -> "Evaluation":
+    """Parse the words of a gold file, or its raw text, and score the result."""
+    from hexatagger.conllu import read_conllu
+    from hexatagger.evaluate import evaluate as score
+    from hexatagger.parser import load
+    from hexatagger.rawtext import restore
+
+    parser = load(model)
+    sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
+    parsed = parser.parse(restore(sentences)) if source == "text" else parser.parse_sentences(sentences)
+    return score(sentences, parsed, metric=metric, names=(gold, f"model {model}"))
 
 
 def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[str]:

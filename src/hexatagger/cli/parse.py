@@ -144,10 +144,10 @@ def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
 def _write(sentences: "Iterator[Sentence]", target: Output, output: str, *, resume: bool) -> None:
     """Write everything; to resume, behind what the partial file has already."""
     if target == "html":
-        from hexatagger.draw import draw_html
+        from hexatagger.draw import draw_html_parts
 
         with open_output(output) as stream:
-            stream.write(draw_html(sentences))
+            stream.writelines(draw_html_parts(sentences))
         return
     partial = _partial_path(output)
     with partial.open("a", encoding="utf-8", newline="\n") if resume else open_output(output) as stream:

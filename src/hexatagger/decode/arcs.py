@@ -4,16 +4,16 @@ The tags of a sequence are those of a binary head tree, and this tree is drawn t
 which child it is, where it is split and on which side its head lies depend on nothing outside, and its two parts not on
 one another. So passes over the spans give everything:
 
-1. from short to long, how probable each split of a span is: O(N³);
-2. from long to short, how probable it is that the span is a node, split here or there;
-3. from short to long, which word heads the node;
-4. from long to short, on which word the head of the node depends: that of the whole node for the part that has its head,
-   the head of the first part for the other. At the leaves these are the probabilities of arcs.
+1. from short to long: how probable each split of a span is;
+2. from short to long: which word heads the span;
+3. from long to short: how probable it is that the span is a node at all.
 
-Passes 3 and 4 are O(N⁴) if every split of every span has some probability; they take O(N) for each that has. Those that
-could all together not move a probability by 1e-12 are left out: of what a trained network says, all but a few for each
-word. Sums are kept as logs, all else are probabilities, so nothing overflows. Longer sentences are sampled instead, and the
-answer says so.
+An arc joins the heads of the two parts of a node:
+
+    p(h → d) = Σ p(node i…j split at k, head left) · p(h heads i…k) · p(d heads k+1…j)    and the mirror image
+
+Splits and nodes are O(N³), heads and arcs O(N⁴), but of multiplications in matrix products and with a small constant. Sums
+are kept as logs, all else are probabilities: nothing overflows. Longer sentences are sampled, and the answer says so.
 """
 
 from collections.abc import Collection, Iterator
@@ -24,8 +24,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.decode.batch import heads
-from hexatagger.decode.posteriors import divisions
-from hexatagger.decode.sample import sample
+from hexatagger.decode.marginals import divisions
+from hexatagger.decode.sampling import sample
 from hexatagger.decode.table import Ints, Scores, by_size, checked, refuse_impossible
 from hexatagger.errors import DecodeError
 
@@ -33,9 +33,9 @@ EXACT_WORDS = 100
 """Sentences of up to so many words are done exactly unless told otherwise."""
 SAMPLES = 1000
 """How many sequences are drawn of a longer sentence unless told otherwise."""
-_LOST = 1e-12
-"""How much probability may be left out."""
-_CELLS = 1_000_000
+_LOWEST, _LEAST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).tiny)
+"""Instead of −inf and 0 where they would be subtracted or divided by: what is forbidden stays at 0."""
+_CELLS = 400_000
 """How large a table over (sentence, begin, end, split) may get; sentences are taken in parts accordingly."""
 
 
@@ -147,106 +147,102 @@ def _exact(leaf: Scores, internal: Scores, sizes: Ints, numbers: Ints) -> Scores
     splits, totals = _split(leaf, internal)
     refuse_impossible(totals[np.arange(batch), sizes - 1], numbers)
     _, *left_shares = divisions(leaf, internal)
-    head_left = np.stack(left_shares)  # p(head left | child side, sentence, gap)
-    levels, used = _nodes(splits, head_left, sizes)
+    head_left = _windows(np.stack(left_shares, axis=1))  # p(head left | child side, gap)
+    from_begin, from_end = _headed(splits, head_left)
+    to_left, to_right = _nodes(splits, head_left, sizes)
 
-    # Only nodes that are used get a row: which word heads them, and on which word (0: the root) this head depends.
-    row = np.cumsum(used.reshape(-1)) - 1
-    heading, governed = np.zeros((2, int(row[-1]) + 1, words + 1))
-    side, sentence, begin, size = np.nonzero(used)
-    leaves = np.flatnonzero(size == 0)
-    heading[leaves, begin[leaves] + 1] = 1
-    for nodes in reversed(levels):
-        parts = nodes.to_left[:, None] * heading[row[nodes.left]]
-        parts += nodes.to_right[:, None] * heading[row[nodes.right]]
-        starts = np.flatnonzero(np.diff(nodes.node, prepend=-1))
-        heading[row[nodes.node[starts]]] = np.add.reduceat(parts, starts)
-    tops = np.ravel_multi_index((np.zeros_like(sizes), np.arange(batch), np.zeros_like(sizes), sizes - 1), used.shape)
-    governed[row[tops], 0] = 1
-    for nodes in levels:
-        # subtle: with all nodes of one size and child side, no two have a part in common, so `+=` adds up
-        for some in (slice(0, nodes.middle), slice(nodes.middle, None)):
-            left, right = row[nodes.left[some]], row[nodes.right[some]]
-            above, mass = governed[row[nodes.node[some]]], nodes.mass[some]
-            to_left, to_right = nodes.to_left[some], nodes.to_right[some]
-            governed[left] += to_left[:, None] * above + (mass * to_right)[:, None] * heading[right]
-            governed[right] += to_right[:, None] * above + (mass * to_left)[:, None] * heading[left]
-    joint = np.zeros((batch, words, 2, words + 1))
-    joint[sentence[leaves], begin[leaves], side[leaves]] = governed[leaves]
-    return joint
+    arcs = np.zeros((batch, words + 1, 2 * words))  # by head and by 2 · dependent + leaf tag
+    for row, size in enumerate(sizes.tolist()):
+        arcs[row, 0, : 2 * size] = from_begin[0, row, 0, size - 1, : 2 * size]
+    for k in range(words - 1):
+        left, right = k + 1, words - 1 - k  # so many nodes end with word k, so many begin with word k + 1
+        ends = from_end[0, :, k, :left, : 2 * left]
+        begins = from_begin[1, :, k + 1, :right, : 2 * right]
+        # subtle: adding slices, as a sum over an axis of two is many times slower
+        end_heads, begin_heads = ends[..., ::2] + ends[..., 1::2], begins[..., ::2] + begins[..., 1::2]
+        found = end_heads.swapaxes(1, 2) @ (to_left[:, k, :left, :right] @ begins)
+        arcs[:, 1 : k + 2, 2 * left :] += found[:, ::-1]
+        found = begin_heads.swapaxes(1, 2) @ (to_right[:, k, :left, :right].swapaxes(1, 2) @ ends)
+        arcs[:, k + 2 :, : 2 * left] += found[..., ::-1]
+    return arcs.reshape(batch, words + 1, words, 2).transpose(0, 2, 3, 1)
 
 
 def _split(leaf: Scores, internal: Scores) -> tuple[list[Scores], Scores]:
     """Return the probabilities of splits by span size, and the log sums of spans that begin with the first word.
 
-    Entry m of the list is of the spans over m + 1 words: (batch, begin, child side, split), each row summing to 1.
+    Entry m of the list is of the spans over m + 1 words: (batch, child side, begin, split), each row summing to 1.
     """
     batch, words = leaf.shape[:2]
     # Log sums of nodes: left children by their begin, right children by their end, both by size less 1.
     lefts, rights = np.empty((2, batch, words, words))
     lefts[:, :, 0], rights[:, :, 0] = leaf[:, :, 0], leaf[:, :, 1]
-    sides = np.logaddexp(internal[:, :, ::2], internal[:, :, 1::2])  # (batch, words − 1, child side)
+    sides = _windows(np.stack([np.logaddexp(internal[:, :, side], internal[:, :, side + 1]) for side in (0, 2)], axis=1))
     splits = [np.empty(0)]
     for m in range(1, words):
         parts = lefts[:, :-m, :m] + rights[:, m:, m - 1 :: -1]
-        sums = parts[:, :, None] + sliding_window_view(sides, m, axis=1)
+        sums = sides[:, :, : words - m, :m] + parts[:, None]
         highest = sums.max(-1, keepdims=True)
-        sums -= np.where(np.isneginf(highest), 0.0, highest)
+        sums -= np.maximum(highest, _LOWEST)
         np.exp(sums, out=sums)
-        whole = sums.sum(-1, keepdims=True)
-        nothing = whole == 0
-        splits.append(np.divide(sums, np.where(nothing, 1.0, whole), out=sums))
-        totals = (np.log(np.where(nothing, 1.0, whole)) + highest)[..., 0]
-        lefts[:, :-m, m], rights[:, m:, m] = totals[:, :, 0], totals[:, :, 1]
+        whole = np.maximum(sums.sum(-1, keepdims=True), _LEAST)
+        sums /= whole
+        splits.append(sums)
+        totals = (np.log(whole) + highest)[..., 0]
+        lefts[:, :-m, m], rights[:, m:, m] = totals[:, 0], totals[:, 1]
     return splits, lefts[:, 0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Nodes:
-    """Splits of the nodes of one size, sorted by node; nodes are numbers in an array (child side, sentence, begin, size − 1)."""
-
-    node: Ints
-    left: Ints
-    right: Ints
-    mass: Scores
-    """Probability of the node."""
-    to_left: Scores
-    """Given the node: probability of this split, with the head on the left."""
-    to_right: Scores
-    """And on the right."""
-    middle: int
-    """Where the right children begin."""
+def _windows(gaps: Scores) -> Scores:
+    """View the gaps (batch, child side, gap) by the begin of a span and a gap counted from there."""
+    size = gaps.shape[2]
+    padded = np.concatenate([gaps, np.zeros_like(gaps)], axis=2)
+    return sliding_window_view(padded, size, axis=2) if size else gaps[:, :, :, None]
 
 
-def _nodes(splits: list[Scores], head_left: Scores, sizes: Ints) -> tuple[list[_Nodes], NDArray[np.bool_]]:
-    """Return what is not left out, from long to short, and which nodes are used."""
-    batch, words = len(sizes), head_left.shape[2] + 1
-    least = _LOST / words**3
-    mass = np.zeros((2, batch, words, words))
-    mass[0, np.arange(batch), 0, sizes - 1] = 1
-    shape = mass.shape
-    levels = []
+def _headed(splits: list[Scores], head_left: Scores) -> tuple[Scores, Scores]:
+    """Return which word heads a node, with its leaf tag: (child side, batch, place, size less 1, 2 · words).
+
+    Twice: by the place of the begin, where the last axis is 2 · words on from it + leaf tag; and by the place of the end,
+    where it is the same row backwards: 2 · words back from it + 1 − leaf tag.
+    """
+    batch, words = len(head_left), len(splits)
+    from_begin, from_end = np.zeros((2, 2, batch, words, words, 2 * words))
+    for side in (0, 1):
+        from_begin[side, :, :, 0, side] = from_end[side, :, :, 0, 1 - side] = 1
+    for m in range(1, words):
+        by_left = splits[m] * head_left[:, :, : words - m, :m]
+        by_right = np.subtract(splits[m][..., ::-1], by_left[..., ::-1])
+        node = np.zeros((batch, words - m, 2, 2 * m + 2))
+        node[..., :-2] = by_left.swapaxes(1, 2) @ from_begin[0, :, :-m, :m, : 2 * m]
+        node[..., 2:] += (np.ascontiguousarray(by_right).swapaxes(1, 2) @ from_end[1, :, m:, :m, : 2 * m])[..., ::-1]
+        for side in (0, 1):
+            from_begin[side, :, :-m, m, : 2 * m + 2] = node[:, :, side]
+            from_end[side, :, m:, m, : 2 * m + 2] = node[:, :, side, ::-1]
+    return from_begin, from_end
+
+
+def _nodes(splits: list[Scores], head_left: Scores, sizes: Ints) -> tuple[Scores, Scores]:
+    """Return the probabilities of nodes: (batch, gap, words of the left part less 1, of the right part less 1).
+
+    Twice: with the head on the left, and on the right.
+    """
+    batch, words = len(sizes), len(splits)
+    lefts, rights = np.zeros((2, batch, words, words))  # as in `_split`
+    to_left, to_right = np.zeros((2, batch, words - 1, words - 1, words - 1))
     for m in range(words - 1, 0, -1):
-        side, sentence, begin = np.nonzero(mass[:, :, :-m, m] > least)
-        if not len(side):
-            continue
-        masses = mass[side, sentence, begin, m]
-        shares = splits[m][sentence, begin, side]
-        which, first = np.nonzero(masses[:, None] * shares > least)
-        given, whole = shares[which, first], masses[which]
-        side, sentence, begin = side[which], sentence[which], begin[which]
-        ravelled = (sentence * words + begin) * words
-        node = side * (batch * words * words) + ravelled + m
-        left = ravelled + first
-        right = np.ravel_multi_index((np.ones_like(side), sentence, begin + first + 1, m - 1 - first), shape)
-        to_left = given * head_left[side, sentence, begin + first]
-        middle = int(np.searchsorted(side, 1))
-        flat = mass.reshape(-1)
-        for some in (slice(0, middle), slice(middle, None)):
-            flat[left[some]] += whole[some] * given[some]
-            flat[right[some]] += whole[some] * given[some]
-        levels.append(_Nodes(node, left, right, whole, to_left, given - to_left, middle))
-    return levels, mass > 0
+        lefts[sizes == m + 1, 0, m] = 1  # the top
+        as_left = splits[m][:, 0] * lefts[:, :-m, m, None]
+        as_right = splits[m][:, 1] * rights[:, m:, m, None]
+        both = as_left + as_right
+        lefts[:, :-m, :m] += both
+        rights[:, m:, :m] += both[..., ::-1]
+        window = head_left[:, :, : words - m, :m]
+        by_left = as_left * window[:, 0] + as_right * window[:, 1]
+        first = np.arange(m)
+        gap = np.arange(words - m)[:, None] + first
+        to_left[:, gap, first, m - 1 - first] = by_left
+        to_right[:, gap, first, m - 1 - first] = both - by_left
+    return to_left, to_right
 
 
 def _softmax(scores: Scores) -> Scores:

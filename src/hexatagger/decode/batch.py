@@ -14,7 +14,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hexatagger.decode.table import LEVELS, Ints, Moves, Scores, Tags, by_size, checked, fill, moves, refuse_impossible, total
+from hexatagger.decode.table import (
+    LEVELS,
+    Ints,
+    Moves,
+    Scores,
+    Tags,
+    by_size,
+    checked,
+    fill,
+    moves,
+    refuse_impossible,
+    total,
+)
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import DEPTH_CHANGE, Hexatag, check_tags
 

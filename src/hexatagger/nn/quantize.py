@@ -15,7 +15,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-LEAST = 4096
+LEAST = 1024
 """Arrays with fewer numbers stay as they are: there is nothing to gain."""
 
 # subtle: processors without VNNI add products in pairs, in 16 bits that overflow if both factors use 8; weights of 7 bits

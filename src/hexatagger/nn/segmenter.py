@@ -50,10 +50,10 @@ class SegmenterConfig:
     dropout: float = 0.1
     """After the vectors and every convolution."""
     steps: int = 0
-    """How many batches; 0: twenty times through the treebank, but at least 1500 and at most 6000."""
-    batch: int = 16
+    """How many batches; 0: twenty times through the treebank, but at least 1200 and at most 5000."""
+    batch: int = 8
     """Windows in a batch."""
-    window: int = 256
+    window: int = 512
     """Characters in a window."""
     rate: float = 4e-3
     """Greatest learning rate; it falls to zero."""
@@ -152,7 +152,7 @@ def _fit(
     optimizer = torch.optim.AdamW(network.parameters(), lr=config.rate, weight_decay=config.weight_decay)
     plan = _batches(treebank, config, random)
     characters = sum(len(sentence.ids) for paragraph in treebank.paragraphs for sentence in paragraph)
-    steps = config.steps or min(6000, max(1500, 20 * characters // (config.batch * config.window)))
+    steps = config.steps or min(5000, max(1200, 20 * characters // (config.batch * config.window)))
     tell({"event": "start", "steps": steps, "characters": characters})
     total = 0.0
     for step in range(1, steps + 1):

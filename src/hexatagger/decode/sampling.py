@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hexatagger.decode.posteriors import divisions, mass
+from hexatagger.decode.marginals import divisions, mass
 from hexatagger.decode.table import Moves, Scores, Tags, checked
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import Hexatag

@@ -1,0 +1,179 @@
+"""Accuracy of one choice against another: same data, same encoder, same budget, several seeds; mean and spread.
+
+python benchmarks/accuracy.py biaffine --recipe recipes/characters.toml --treebank UD_Welsh-CCG --epochs 10 --seeds 3
+python benchmarks/accuracy.py order    --recipe recipes/en-ewt-minilm.toml --encoder DIR --part 3000 --epochs 3
+python benchmarks/accuracy.py illegal  --model DIR --treebank UD_English-EWT
+
+Comparisons: `biaffine` (ours against the baseline with both decoders), `order` (left-first against right-first),
+`relations` (joint against separate), `loss` (plain against legal), `lift` (the three schemes). Scores are CoNLL-18 UAS
+and LAS on dev, gold words. `illegal` says how many sentences have no tree if every tag is chosen alone, and what exact
+decoding gains over a greedy repair. Runs that are done are in results/ already and are not made again.
+"""
+
+import argparse
+import json
+import random
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biaffine import train_biaffine
+from hexatagger import decode
+from hexatagger.annotate import Prediction, annotate
+from hexatagger.config import Recipe
+from hexatagger.conllu import read_conllu, write_conllu
+from hexatagger.evaluate import evaluate
+from hexatagger.nn.checkpoint import State
+from hexatagger.nn.data import encode
+from hexatagger.nn.folder import load_model
+from hexatagger.nn.predict import predict
+from hexatagger.nn.train import Job, train
+from hexatagger.tags import Hexatag, is_legal
+from hexatagger.tags.hexatag import DEPTH_CHANGE
+from results import RESULTS, SHARED, load, save
+
+Run = Callable[[Job], State]
+SIDES: dict[str, dict[str, list[str]]] = {
+    "biaffine": {"hexatagger": [], "biaffine, projective": [], "biaffine, all trees": []},
+    "order": {"left-first": ["model.order=left"], "right-first": ["model.order=right"]},
+    "relations": {"separate": ["model.relations=separate"], "joint": ["model.relations=joint"]},
+    "loss": {"tags": ["training.loss=tags"], "legal": ["training.loss=legal"]},
+    "lift": {scheme: [f"model.lift={scheme}"] for scheme in ("head", "path", "head+path")},
+}
+"""Per comparison, the sides and the settings that make them."""
+
+
+def run(job: Job, side: str) -> State:
+    if side.startswith("biaffine"):
+        return train_biaffine(job, lambda event: None, decoder="projective" if "projective" in side else "tree")
+    return train(job)
+
+
+def compare(given: argparse.Namespace) -> None:
+    """Train every side with every seed, and save after each run."""
+    treebank = SHARED / "ud" / given.treebank
+    [train_file], [dev_file] = treebank.glob("*-train.conllu"), treebank.glob("*-dev.conllu")
+    name = f"accuracy-{given.what}-{given.treebank}-{Path(given.recipe).stem}"
+    done = load(name)["runs"] if (RESULTS / f"{name}.json").exists() else []
+    recipe = Recipe.load(given.recipe).with_settings([*given.settings, f"training.epochs={given.epochs}"])
+    if given.encoder:
+        recipe = recipe.with_encoder(given.encoder)
+    with tempfile.TemporaryDirectory() as folder:
+        part = Path(folder) / "train.conllu"
+        sentences = list(read_conllu(train_file))
+        random.Random(0).shuffle(sentences)
+        used = write_conllu(sentences[: given.part] if given.part else sentences, part)
+        for seed in range(1, given.seeds + 1):
+            for side, settings in SIDES[given.what].items():
+                if any((each["side"], each["seed"]) == (side, seed) for each in done):
+                    continue
+                chosen = recipe.with_settings([*settings, f"training.seed={seed}"])
+                out = Path(folder) / f"{side}-{seed}"
+                began = time.monotonic()
+                state = run(Job(recipe=chosen, train=[part], dev=[dev_file], out=out, export=False), side)
+                best = state.history[state.best_epoch - 1]
+                minutes = (time.monotonic() - began) / 60
+                memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+                entry = {
+                    "side": side,
+                    "seed": seed,
+                    "UAS": best["UAS"],
+                    "LAS": best["LAS"],
+                    "minutes": round(minutes, 1),
+                }
+                done.append(entry | {"peak memory so far, GB": round(memory, 2)})
+                print(json.dumps(done[-1]), flush=True)
+                data = {"treebank": given.treebank, "train sentences": used, "epochs": given.epochs}
+                save(name, {**data, "summary": summary(done), "runs": done}, packages=("torch", "transformers"))
+
+
+def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Mean and spread (standard deviation) of every side."""
+    sides: dict[str, dict[str, float]] = {}
+    for side in dict.fromkeys(each["side"] for each in runs):
+        sides[side] = {}
+        for metric in ("UAS", "LAS"):
+            values = [each[metric] for each in runs if each["side"] == side]
+            sides[side][metric] = round(statistics.mean(values), 2)
+            sides[side][f"{metric} spread"] = round(statistics.stdev(values), 2) if len(values) > 1 else 0.0
+    return sides
+
+
+def illegal(given: argparse.Namespace) -> None:
+    """Count sentences whose best tags are no tree, and compare exact decoding with a greedy repair."""
+    [dev_file] = (SHARED / "ud" / given.treebank).glob("*-dev.conllu")
+    gold, model = list(read_conllu(dev_file)), load_model(given.model)
+    cutter = model.cutter()
+    examples = [encode(each, model.recipe.model, model.labels, cutter, gold=False) for each in gold]
+    predictions = predict(model.network, examples, model.labels, pad=model.pad)
+    wrong = sum(not is_legal(_alone(each)) for each in predictions)
+    scheme = model.recipe.model.lift
+    exact = annotate(gold, predictions, model.labels, lift=scheme)
+    repaired = annotate(gold, [_forced(each, greedy(each)) for each in predictions], model.labels, lift=scheme)
+    figures: dict[str, Any] = {"treebank": given.treebank, "sentences": len(gold), "illegal": wrong}
+    figures["illegal percent"] = round(100 * wrong / len(gold), 2)
+    for name, system in (("exact", exact), ("greedy", repaired)):
+        metrics = evaluate(gold, system).metrics
+        figures[name] = {metric: round(metrics[metric].f1, 3) for metric in ("UAS", "LAS")}
+    print(json.dumps(figures))
+    save(f"illegal-{given.treebank}-{Path(given.model).name}", figures, packages=("torch", "transformers"))
+
+
+def _alone(prediction: Prediction) -> list[int]:
+    """Choose every tag alone."""
+    leaves, internals = prediction.leaf.argmax(1), prediction.internal.argmax(1) + 2
+    return [int(tag) for pair in zip(leaves, internals, strict=True) for tag in pair][:-1]
+
+
+def greedy(prediction: Prediction) -> list[int]:
+    """Choose tag by tag, from left to right, the best that still leads to a tree."""
+    words, depth, tags = len(prediction.leaf), 0, list[int]()
+    for place in range(2 * words - 1):
+        scores = prediction.leaf[place // 2] if place % 2 == 0 else prediction.internal[place // 2]
+        first = 0 if place % 2 == 0 else 2
+        nodes_left = words - 1 - (place + 1) // 2  # internal tags still to come, each of which can close one item
+        for number in np.argsort(-scores, kind="stable"):
+            after = depth + DEPTH_CHANGE[first + int(number)]
+            # A leaf l as the last tag cannot be closed any more; R· must leave something.
+            if 1 <= after <= 1 + nodes_left:
+                break
+        depth = after
+        tags.append(first + int(number))
+    return tags
+
+
+def _forced(prediction: Prediction, tags: list[int]) -> Prediction:
+    """Return the prediction with scores that allow the given tags only."""
+    leaf, internal = np.full_like(prediction.leaf, -1e6), np.full_like(prediction.internal, -1e6)
+    leaf[np.arange(len(leaf)), tags[::2]] = 0
+    internal[np.arange(len(leaf) - 1), np.array(tags[1::2], int) - int(Hexatag.L_HEAD_L)] = 0
+    assert decode.best(leaf[None], internal[None], [len(leaf)])[0].tolist() == tags
+    return Prediction(leaf, internal, prediction.relation, prediction.root, prediction.mark, prediction.tasks)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=[*SIDES, "illegal"])
+    parser.add_argument("--treebank", default="UD_English-EWT")
+    parser.add_argument("--recipe", type=Path, default=Path("recipes/characters.toml"))
+    parser.add_argument("--encoder")
+    parser.add_argument("--set", action="append", default=[], dest="settings")
+    parser.add_argument("--part", type=int, default=0, help="use so many sentences of train; 0: all")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--model", type=Path, help="for `illegal`")
+    given = parser.parse_args()
+    if given.what == "illegal":
+        illegal(given)
+    else:
+        compare(given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Segmenters from raw text: train one per treebank, score it on dev (CoNLL-18 F1), measure size and speed.
+
+    python benchmarks/segment.py [TREEBANK]… [--again]
+
+Treebanks that the results have already are left out unless --again is given. The models are kept in the folder that
+HEXATAGGER_MODELS names, if it is set.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hexatagger import read_conllu
+from hexatagger.nn.segmenter import train_segmenter
+from hexatagger.rawtext import restore
+from hexatagger.segment import JSON, ONNX, Segmenter
+from results import RESULTS, load, save, treebank
+
+TREEBANKS = (
+    "UD_English-EWT",
+    "UD_Classical_Chinese-Kyoto",
+    "UD_Uyghur-UDT",
+    "UD_Coptic-Scriptorium",
+    "UD_Portuguese-Bosque",
+)
+ROUNDS = 5
+
+
+def measure(name: str, models: Path) -> dict[str, Any]:
+    """Train a segmenter and return all figures of it."""
+    folder = treebank(name)
+    train, dev = sorted(folder.glob("*-train.conllu")), sorted(folder.glob("*-dev.conllu"))
+    began, steps = (time.perf_counter(), time.process_time()), 0
+
+    def report(event: dict[str, Any]) -> None:
+        nonlocal steps
+        steps = event.get("steps", steps)
+        if event["event"] == "epoch":
+            print(f"{name} step {event['step']} of {steps}: {event['scores']}", flush=True)
+
+    scores = train_segmenter(train, dev, models / name, report=report)
+    spent = round(time.perf_counter() - began[0]), round(time.process_time() - began[1])
+    text = restore(sentence for file in dev for sentence in read_conllu(file))
+    segmenter = Segmenter.load(models / name, threads=1)
+    seconds = []
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        segmenter.segment(text)
+        seconds.append(time.perf_counter() - begin)
+    return {
+        **{f"{name}_f1": value for name, value in scores.items()},
+        "steps": steps,
+        "train_seconds": spent[0],
+        "train_cpu_seconds": spent[1],
+        "bytes": sum((models / name / file).stat().st_size for file in (ONNX, JSON)),
+        "dev_characters": len(text),
+        "characters_per_second": round(len(text) / statistics.median(seconds)),
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    names = [word for word in sys.argv[1:] if word != "--again"] or list(TREEBANKS)
+    found: dict[str, Any] = load("segment")["treebanks"] if (RESULTS / "segment.json").is_file() else {}
+    with tempfile.TemporaryDirectory() as temporary:
+        models = Path(os.environ.get("HEXATAGGER_MODELS", temporary))
+        for name in names:
+            if name in found and "--again" not in sys.argv:
+                continue
+            found[name] = measure(name, models)
+            print(name, found[name], flush=True)
+            save("segment", {"threads": 1, "treebanks": found}, ("numpy", "onnxruntime", "torch"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""What I know: constraints on the tree of a sentence, what they mean for arcs, and what contradicts what.
+
+Words are numbered from 1, head 0 is the root, relations are numbers of the caller's. A constraint on heads says which arcs
+may be; one on relations may do so too, as the root word, and no other, has a relation of the root. A span is a unit: one of
+its words has its head outside or is the root, the heads of the others are inside, and what depends on it from outside depends
+on that one word. In "I saw [the man] with the telescope" this holds whatever "with" depends on.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexatagger.errors import ConstraintError
+from hexatagger.tree import crossing_arcs
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What a tree must be like; nothing by default."""
+
+    heads: Mapping[int, int] = field(default_factory=dict)
+    """Word → its head."""
+    forbidden: Collection[tuple[int, int]] = ()
+    """Pairs of a word and a head it must not have."""
+    relations: Mapping[int, Collection[int]] = field(default_factory=dict)
+    """Word → the relations it may have."""
+    root: int | None = None
+    """The word that is the root: the same as head 0."""
+    spans: Collection[tuple[int, int]] = ()
+    """First and last word of each span."""
+
+    def parts(self) -> list[tuple[str, "Constraints"]]:
+        """Return every constraint by itself, with words for it."""
+        found = [(_says(word, head), Constraints(heads={word: head})) for word, head in sorted(self.heads.items())]
+        found += [
+            (f"the head of word {word} is not {head}", Constraints(forbidden=[(word, head)]))
+            for word, head in sorted(self.forbidden)
+        ]
+        found += [
+            (f"word {word} has a relation of {sorted(allowed)}", Constraints(relations={word: allowed}))
+            for word, allowed in sorted(self.relations.items())
+        ]
+        if self.root is not None:
+            found.append((_says(self.root, 0), Constraints(root=self.root)))
+        found += [
+            (f"words {first} to {last} are one span", Constraints(spans=[(first, last)]))
+            for first, last in sorted(self.spans)
+        ]
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self.heads or self.forbidden or self.relations or self.spans) or self.root is not None
+
+
+def joined(parts: Sequence[Constraints]) -> Constraints:
+    """Return constraints that say what all parts say.
+
+    >>> joined([Constraints(heads={1: 2}), Constraints(root=2), Constraints(spans=[(1, 2)])])
+    Constraints(heads={1: 2}, forbidden=[], relations={}, root=2, spans=[(1, 2)])
+    """
+    whole = Constraints()
+    for part in parts:
+        whole = replace(
+            whole,
+            heads={**whole.heads, **part.heads},
+            forbidden=[*whole.forbidden, *part.forbidden],
+            relations={**whole.relations, **part.relations},
+            root=whole.root if part.root is None else part.root,
+            spans=[*whole.spans, *part.spans],
+        )
+    return whole
+
+
+def check_constraints(constraints: Constraints, size: int, *, root: Collection[int] = ()) -> None:
+    """Raise ConstraintError if constraints contradict one another or a sentence of `size` words in a way easily seen.
+
+    `root` holds the relations that the root word has and no other; empty if they are nothing special.
+
+    >>> check_constraints(Constraints(heads={1: 3, 2: 4}), 4)
+    Traceback (most recent call last):
+        ...
+    hexatagger.errors.ConstraintError: the fixed arcs 3 → 1 and 4 → 2 cross
+    """
+    for name, word, lowest in _numbers(constraints):
+        if not lowest <= word <= size:
+            raise ConstraintError(f"{name} {word} is outside the sentence ({size} words)")
+    for first, last in constraints.spans:
+        if first > last:
+            raise ConstraintError(f"the span from word {first} to word {last} ends before it begins")
+    fixed = dict(constraints.heads)
+    if constraints.root is not None:
+        if fixed.get(constraints.root, 0) != 0:
+            raise ConstraintError(
+                f"word {constraints.root} is to be the root, but its head is fixed to {fixed[constraints.root]}"
+            )
+        fixed[constraints.root] = 0
+    for word, head in sorted(constraints.forbidden):
+        if fixed.get(word) == head:
+            raise ConstraintError(f"head {head} of word {word} is both fixed and forbidden")
+    _check_relations(constraints, fixed, frozenset(root))
+    _check_fixed(fixed, size)
+
+
+def _check_relations(constraints: Constraints, fixed: Mapping[int, int], root: frozenset[int]) -> None:
+    """Refuse relations that do not go with the heads that are fixed."""
+    only_root = []
+    for word, allowed in sorted(constraints.relations.items()):
+        if not allowed:
+            raise ConstraintError(f"word {word} may have no relation at all")
+        if not root:
+            continue
+        if root.issuperset(allowed):
+            only_root.append(word)
+            if fixed.get(word, 0) != 0:
+                raise ConstraintError(f"word {word} has head {fixed[word]}, but may only have a relation of the root")
+        if root.isdisjoint(allowed) and fixed.get(word) == 0:
+            raise ConstraintError(f"word {word} is the root, but may have no relation of the root")
+    roots = sorted({word for word, head in fixed.items() if head == 0}.union(only_root))
+    if len(roots) > 1:
+        raise ConstraintError(f"two words are to be the root: {roots[0]} and {roots[1]}")
+
+
+def _check_fixed(fixed: Mapping[int, int], size: int) -> None:
+    """Refuse fixed heads that no projective tree has."""
+    for start in sorted(fixed):
+        path = [start]
+        while (head := fixed.get(path[-1], 0)) != 0:
+            path.append(head)
+            if head == start:
+                raise ConstraintError(f"the fixed heads run in a cycle: {' → '.join(map(str, path))}")
+            if head in path[:-1]:
+                break
+    arcs = sorted((min(word, head), max(word, head), word) for word, head in fixed.items() if head)
+    roots = [word for word, head in fixed.items() if head == 0]
+    for place, (low, high, word) in enumerate(arcs):
+        for other_low, other_high, other in arcs[place + 1 :]:
+            if low < other_low < high < other_high:
+                raise ConstraintError(f"the fixed arcs {fixed[word]} → {word} and {fixed[other]} → {other} cross")
+        for root in roots:
+            if low < root < high:
+                raise ConstraintError(f"the root {root} lies under the fixed arc {fixed[word]} → {word}")
+
+
+def allowed_arcs(constraints: Constraints, size: int, *, root: Collection[int] = ()) -> Bools:
+    """Return which arcs the constraints allow: (head, word), both from 0 on, head 0 the root and word 0 no word.
+
+    >>> allowed_arcs(Constraints(heads={1: 2}), 2)[:, 1:].astype(int).tolist()
+    [[0, 1], [0, 1], [1, 0]]
+    """
+    allowed = ~np.eye(size + 1, dtype=np.bool_)
+    fixed = {**constraints.heads, **({} if constraints.root is None else {constraints.root: 0})}
+    for word, relations in constraints.relations.items() if root else ():
+        if set(root).issuperset(relations):
+            fixed[word] = 0
+        elif set(root).isdisjoint(relations):
+            allowed[0, word] = False
+    for word, head in constraints.forbidden:
+        allowed[head, word] = False
+    for word, head in fixed.items():
+        allowed[:, word] &= np.arange(size + 1) == head
+        if head == 0:
+            allowed[0] &= np.arange(size + 1) == word
+    return allowed
+
+
+def obeys(heads: Sequence[int], allowed: Bools, spans: Collection[tuple[int, int]] = ()) -> bool:
+    """Say whether a tree has only allowed arcs and all spans are units of it.
+
+    >>> everything = allowed_arcs(Constraints(), 3)
+    >>> obeys([2, 0, 2], everything, [(1, 2)]), obeys([2, 3, 0], everything, [(1, 2)]), obeys([3, 3, 0], everything, [(1, 2)])
+    (True, True, False)
+    """
+    if not allowed[list(heads), range(1, len(heads) + 1)].all():
+        return False
+    for first, last in spans:
+        out = [word for word in range(first, last + 1) if not first <= heads[word - 1] <= last]
+        if len(out) != 1:
+            return False
+        outside = (head for word, head in enumerate(heads, 1) if not first <= word <= last)
+        if any(first <= head <= last and head != out[0] for head in outside):
+            return False
+    return True
+
+
+def _numbers(constraints: Constraints) -> list[tuple[str, int, int]]:
+    """Return every number of a word with what it is and how small it may be."""
+    found = [("constrained word", word, 1) for word in (*constraints.heads, *constraints.relations)]
+    found += [("fixed head", head, 0) for head in constraints.heads.values()]
+    for word, head in constraints.forbidden:
+        found += [("constrained word", word, 1), ("forbidden head", head, 0)]
+    found += [("root", constraints.root, 1)] if constraints.root is not None else []
+    return found + [("end of a span", word, 1) for span in constraints.spans for word in span]
+
+
+def _says(word: int, head: int) -> str:
+    return f"the head of word {word} is {head}" if head else f"word {word} is the root"

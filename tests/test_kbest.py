@@ -1,0 +1,97 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hexatagger.decode import best, kbest, posteriors, ranking, sequence_scores
+from hexatagger.decode.chart import best_trees
+from hexatagger.errors import DecodeError
+from hexatagger.tags import to_heads
+from lattice_cases import Problem, by_tree, problems, random_problem, stacked
+
+
+@given(st.lists(problems(), min_size=1, max_size=4), st.integers(1, 40))
+def test_the_best_trees_are_those_of_enumeration(cases: list[Problem], k: int) -> None:
+    batch = stacked(cases)
+    log_z = posteriors(*batch).log_z
+    for row, (problem, trees) in enumerate(zip(cases, kbest(*batch, k), strict=True)):
+        expected = by_tree(problem)
+        assert len(trees) == min(k, len(expected))
+        ranked = sorted((max(share for share, _ in sequences) for sequences in expected.values()), reverse=True)
+        assert [math.exp(tree.score - log_z[row]) for tree in trees] == pytest.approx(ranked[:k], rel=1e-9)
+        assert len({tuple(tree.heads.tolist()) for tree in trees}) == len(trees)
+        for tree in trees:
+            sequences = dict((tags, share) for share, tags in expected[tuple(tree.heads.tolist())])
+            assert math.exp(tree.log_probability) == pytest.approx(math.fsum(sequences.values()), rel=1e-9)
+            assert sequences[tuple(tree.tags.tolist())] == pytest.approx(max(sequences.values()), rel=1e-9)
+
+
+@given(st.lists(problems(12, forbidden=False), min_size=1, max_size=6), st.integers(1, 5))
+def test_the_first_is_that_of_best(cases: list[Problem], k: int) -> None:
+    batch = stacked(cases)
+    for tags, trees in zip(best(*batch), kbest(*batch, k), strict=True):
+        assert trees[0].tags.tolist() == tags.tolist()
+        assert trees[0].heads.tolist() == to_heads(tags.tolist())
+        scores = [tree.score for tree in trees]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("size", [30, 60, 200])
+@pytest.mark.parametrize("scale", [0.5, 3.0])
+def test_alone_and_in_a_batch(size: int, scale: float) -> None:
+    cases = [random_problem(size - 7 * number, number, scale) for number in range(3)]
+    for problem, trees in zip(cases, kbest(*stacked(cases), 5), strict=True):
+        [alone] = kbest(*stacked([problem]), 5)
+        assert [tree.heads.tolist() for tree in trees] == [tree.heads.tolist() for tree in alone]
+        assert [tree.log_probability for tree in trees] == pytest.approx([tree.log_probability for tree in alone])
+
+
+def test_deep_sentences_are_widened() -> None:
+    size = 60
+    leaf, internal = random_problem(size, 1, 0.1)
+    leaf[: size // 2, 0] += 9
+    leaf[size // 2 :, 1] += 9
+    internal[: size // 2, 0] += 9
+    internal[size // 2 :, 3] += 9
+    [trees] = kbest(leaf[None], internal[None], [size], 3)
+    [tags] = best(leaf[None], internal[None], [size])
+    assert trees[0].tags.tolist() == tags.tolist()
+    assert len(trees) == 3
+    scores = sequence_scores([tree.tags for tree in trees], *(np.repeat(part[None], 3, 0) for part in (leaf, internal)))
+    assert scores.tolist() == pytest.approx([tree.score for tree in trees])
+
+
+@given(problems(6), st.integers(1, 6))
+def test_the_chart_gives_the_same(problem: Problem, k: int) -> None:
+    expected = by_tree(problem)
+    ranked = sorted((max(share for share, _ in sequences) for sequences in expected.values()), reverse=True)
+    trees = best_trees(*problem, k)
+    assert len(set(trees)) == len(trees)
+    assert [max(share for share, _ in expected[tree]) for tree in trees] == pytest.approx(ranked[:k], rel=1e-9)
+
+
+def test_one_tree_with_very_many_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The word in the middle heads all others, in any order: C(10, 5) sequences come before the second tree."""
+    size = 11
+    leaf, internal = np.zeros((size, 2)), np.zeros((size - 1, 4))
+    internal[:5, ::2] = internal[5:, 1::2] = -50  # head on the right before the middle, on the left behind it
+    internal[0, 0] = internal[0, 2] = -40
+    internal[3, :2] += 0.5
+    expected = kbest(leaf[None], internal[None], [size], 4)
+    monkeypatch.setattr(ranking, "_CELLS", 500)
+    found = kbest(leaf[None], internal[None], [size], 4)
+    assert [tree.score for tree in found[0]] == pytest.approx([tree.score for tree in expected[0]])
+    assert found[0][0].tags.tolist() == expected[0][0].tags.tolist()
+
+
+def test_empty_sentences_and_bad_numbers() -> None:
+    none, single = kbest(np.zeros((2, 1, 2)), np.zeros((2, 0, 4)), [0, 1], 3)
+    assert [(tree.heads.tolist(), tree.log_probability) for tree in none] == [([], 0)]
+    assert [(tree.heads.tolist(), tree.log_probability) for tree in single] == [([0], 0)]
+    assert kbest(np.zeros((0, 0, 2)), np.zeros((0, 0, 4)), [], 3) == []
+    with pytest.raises(DecodeError, match="k is 0"):
+        kbest(np.zeros((1, 1, 2)), [], [1], 0)
+    with pytest.raises(DecodeError, match="no legal sequence"):
+        kbest([[[-math.inf, 0]]], [], [1], 2)
