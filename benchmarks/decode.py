@@ -1,8 +1,8 @@
 """Decoding speed: from scores to heads, on one core, by sentence length.
 
-Scores are like those of a trained tagger: a random projective tree of bounded depth is drawn for each sentence, its tags get
-a bonus and all tags noise, so that a part of the sentences is illegal before decoding. Flat noise, for which the best path
-wanders deep, is measured beside it.
+Scores are like those of a trained tagger: a random projective tree of bounded depth is drawn for each sentence, its
+tags get a bonus and all tags noise, so that a part of the sentences is illegal before decoding. Flat noise, for which
+the best path wanders deep, is measured beside it.
 """
 
 import os
@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from results import save
 
 from hexatagger.decode import best, heads, reference
 from hexatagger.tags import from_heads, is_legal
+from results import save
 
 LENGTHS = (8, 25, 64, 128, 256, 512, 1024, 4096)
 BATCH = 128

@@ -4,9 +4,9 @@ import statistics
 import time
 
 import conllu
-from results import save, treebank
 
 from hexatagger import read_conllu
+from results import save, treebank
 
 FILE = "UD_English-EWT/en_ewt-ud-train.conllu"
 ROUNDS = 5

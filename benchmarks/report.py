@@ -8,9 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from results import ROOT, load
-
 from hexatagger.files import replacing
+from results import ROOT, load
 
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -39,18 +38,19 @@ def decode() -> str:
     ]
     return (
         table(header, rows)
-        + f"\nFrom scores to heads on one core of an {result['machine']['processor']}. Time grows with the length to the power of "
-        f"{result['growth_exponent_64_to_4096']} from 64 to 4,096 words "
-        f"({result['flat_noise_growth_exponent_64_to_4096']} on noise, where the best path runs deep); at 25 words a batch of 128 "
-        f"is {result['factor_to_reference_25_words_batch_128']} times as fast as the plain reference. `{result['command']}`\n"
+        + f"\nFrom scores to heads on one core of an {result['machine']['processor']}. Time grows with the length to "
+        f"the power of {result['growth_exponent_64_to_4096']} from 64 to 4,096 words "
+        f"({result['flat_noise_growth_exponent_64_to_4096']} on noise, where the best path runs deep); at 25 words a "
+        f"batch of 128 is {result['factor_to_reference_25_words_batch_128']} times as fast as the plain reference. "
+        f"`{result['command']}`\n"
     )
 
 
 def read() -> str:
     result = load("read")
     return (
-        f"Reading EWT train takes {result['hexatagger_words_per_second']:,} words/s, {result['factor']} times the speed of the "
-        f"`conllu` package in the same run ({result['conllu_words_per_second']:,}). `{result['command']}`\n"
+        f"EWT train is read at {result['hexatagger_words_per_second']:,} words/s, {result['factor']} times the speed "
+        f"of the `conllu` package in the same run ({result['conllu_words_per_second']:,}). `{result['command']}`\n"
     )
 
 

@@ -1,14 +1,12 @@
 """Segmenters from raw text: train one per treebank, score it on dev (CoNLL-18 F1), measure size and speed.
 
-    python benchmarks/segment.py [TREEBANK]… [--again]
-
 Treebanks that the results have already are left out unless --again is given. The models are kept in the folder that
 HEXATAGGER_MODELS names, if it is set.
 """
 
+import argparse
 import os
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -17,22 +15,22 @@ from typing import Any
 import torch
 
 from hexatagger import read_conllu
-from hexatagger.nn.segmenter import train_segmenter
+from hexatagger.nn.segmenter import SegmenterConfig, train_segmenter
 from hexatagger.rawtext import restore
 from hexatagger.segment import JSON, ONNX, Segmenter
 from results import RESULTS, load, save, treebank
 
 TREEBANKS = (
     "UD_English-EWT",
+    "UD_Coptic-Scriptorium",
     "UD_Classical_Chinese-Kyoto",
     "UD_Uyghur-UDT",
-    "UD_Coptic-Scriptorium",
     "UD_Portuguese-Bosque",
 )
 ROUNDS = 5
 
 
-def measure(name: str, models: Path) -> dict[str, Any]:
+def measure(name: str, models: Path, config: SegmenterConfig) -> dict[str, Any]:
     """Train a segmenter and return all figures of it."""
     folder = treebank(name)
     train, dev = sorted(folder.glob("*-train.conllu")), sorted(folder.glob("*-dev.conllu"))
@@ -44,7 +42,7 @@ def measure(name: str, models: Path) -> dict[str, Any]:
         if event["event"] == "epoch":
             print(f"{name} step {event['step']} of {steps}: {event['scores']}", flush=True)
 
-    scores = train_segmenter(train, dev, models / name, report=report)
+    scores = train_segmenter(train, dev, models / name, config=config, report=report)
     spent = round(time.perf_counter() - began[0]), round(time.process_time() - began[1])
     text = restore(sentence for file in dev for sentence in read_conllu(file))
     segmenter = Segmenter.load(models / name, threads=1)
@@ -66,17 +64,27 @@ def measure(name: str, models: Path) -> dict[str, Any]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("treebanks", nargs="*", default=TREEBANKS, metavar="TREEBANK", help="default: all five")
+    parser.add_argument("--again", action="store_true", help="also those that the results have already")
+    parser.add_argument("--steps", type=int, default=0, help="length of training; default: by the size of the treebank")
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    names = [word for word in sys.argv[1:] if word != "--again"] or list(TREEBANKS)
-    found: dict[str, Any] = load("segment")["treebanks"] if (RESULTS / "segment.json").is_file() else {}
     with tempfile.TemporaryDirectory() as temporary:
         models = Path(os.environ.get("HEXATAGGER_MODELS", temporary))
-        for name in names:
-            if name in found and "--again" not in sys.argv:
+        for name in options.treebanks:
+            if name in known() and not options.again:
                 continue
-            found[name] = measure(name, models)
-            print(name, found[name], flush=True)
-            save("segment", {"threads": 1, "treebanks": found}, ("numpy", "onnxruntime", "torch"))
+            figures = measure(name, models, SegmenterConfig(steps=options.steps))
+            print(name, figures, flush=True)
+            # Read again: another process may have added something in the meantime.
+            save("segment", {"threads": 1, "treebanks": known() | {name: figures}}, ("numpy", "onnxruntime", "torch"))
+
+
+def known() -> dict[str, Any]:
+    """Return the figures that there are already."""
+    found: dict[str, Any] = load("segment")["treebanks"] if (RESULTS / "segment.json").is_file() else {}
+    return found
 
 
 if __name__ == "__main__":

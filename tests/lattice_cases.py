@@ -4,11 +4,11 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-import brute_force
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import brute_force
 from hexatagger.tags import to_heads
 
 Problem = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -70,4 +70,6 @@ def random_problem(size: int, seed: int, scale: float = 2.0) -> Problem:
     randomness = np.random.default_rng(seed)
     leaf = randomness.normal(size=(size, 2), scale=scale)
     internal = randomness.normal(size=(max(0, size - 1), 4), scale=scale)
-    return leaf - np.logaddexp.reduce(leaf, -1, keepdims=True), internal - np.logaddexp.reduce(internal, -1, keepdims=True)
+    return leaf - np.logaddexp.reduce(leaf, -1, keepdims=True), internal - np.logaddexp.reduce(
+        internal, -1, keepdims=True
+    )

@@ -25,7 +25,7 @@ def trees(draw: st.DrawFn, max_size: int = 12) -> list[int]:
 
 @st.composite
 def projective_trees(draw: st.DrawFn, max_size: int = 12) -> list[int]:
-    """Heads of a projective tree: a random word heads an interval, what is left and right of it is cut into intervals."""
+    """Heads of a projective tree: a random word heads an interval, what is beside it is cut into intervals."""
     heads = [0] * draw(st.integers(1, max_size))
     todo = [(0, len(heads), 0)]
     while todo:

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lattice_cases import Problem, enumerate_all, problems, random_problem, stacked
+from numpy.typing import NDArray
 
 from hexatagger.decode import arc_probabilities, posteriors
 from hexatagger.errors import DecodeError
 from hexatagger.tags import to_heads
+from lattice_cases import Problem, enumerate_all, problems, random_problem, stacked
 
 
-def expected(problem: Problem) -> np.ndarray:  # type: ignore[type-arg]
+def expected(problem: Problem) -> NDArray[np.float64]:
     size = len(problem[0])
     joint = np.zeros((size, 2, size + 1))
     for tags, share in enumerate_all(problem).items():

@@ -1,11 +1,11 @@
-import brute_force
 import pytest
 from hypothesis import given
-from strategies import projective_trees
 
+import brute_force
 from hexatagger.errors import TreeError
 from hexatagger.tags import Order, from_heads, heads_to_tree, tags_to_tree, tree_to_heads, tree_to_tags
 from hexatagger.tags.bht import steps
+from strategies import projective_trees
 
 ORDERS: tuple[Order, ...] = ("left", "right")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from strategies import sentences
 
 from hexatagger import FormatError, Sentence, TreeError, read_conllu, write_conllu
 from hexatagger.conllu import Format, Roots, format_sentence
 from hexatagger.errors import ConfigError
+from strategies import sentences
 
 ROW = "{}\t{}\t_\t_\t_\t_\t{}\t{}\t_\t_"
 
@@ -116,7 +116,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         write_conllu(failing(), path)  # type: ignore[arg-type]
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["out.conllu"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_conllx_has_words_only() -> None:
@@ -182,7 +182,7 @@ def test_bad_input_is_told_with_its_place(
 def test_conllx_refuses_what_it_does_not_have() -> None:
     with pytest.raises(FormatError, match="CoNLL-X has no comments"):
         read("# text = x\n" + rows(0), format="conllx")
-    with pytest.raises(FormatError, match="ID '1-2' is not a number$"):
+    with pytest.raises(FormatError, match=r"ID '1-2' is not a number$"):
         read(ROW.format("1-2", "x", "_", "_") + "\n" + rows(2, 0), format="conllx")
 
 

@@ -1,12 +1,12 @@
 import math
 from collections.abc import Sequence
 
-import brute_force
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import brute_force
 from hexatagger.decode import best, heads, reference
 from hexatagger.errors import DecodeError, TagError
 from hexatagger.tags import to_heads

@@ -1,15 +1,15 @@
 import itertools
 import math
 
-import brute_force
 import pytest
 from hypothesis import given
-from strategies import projective_trees
 
+import brute_force
 from hexatagger.errors import ConfigError, TagError, TreeError
 from hexatagger.tags import Hexatag, Order, check_tags, depth_needed, from_heads, is_legal, to_heads
 from hexatagger.tags.hexatag import BY_SYMBOL
 from hexatagger.tree import is_projective, is_tree
+from strategies import projective_trees
 
 ORDERS: tuple[Order, ...] = ("left", "right")
 
@@ -48,7 +48,7 @@ def test_every_projective_tree_comes_back_and_no_two_share_tags(size: int, order
 
 
 def _all_projective(size: int) -> list[tuple[int, ...]]:
-    """All of them; beyond five words from the legal sequences, which reach every tree, as enumeration would take long."""
+    """All of them; beyond five words from the legal sequences, which reach every tree, as trying all takes long."""
     if size <= 5:
         return list(brute_force.projective_trees(size))
     return sorted({tuple(to_heads(tags)) for tags in brute_force.legal_sequences(size)})

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexatagger.decode import best, kbest, posteriors, ranking, sequence_scores
-from hexatagger.decode.chart import best_trees
 from hexatagger.errors import DecodeError
 from hexatagger.tags import to_heads
 from lattice_cases import Problem, by_tree, problems, random_problem, stacked
@@ -23,7 +22,7 @@ def test_the_best_trees_are_those_of_enumeration(cases: list[Problem], k: int) -
         assert [math.exp(tree.score - log_z[row]) for tree in trees] == pytest.approx(ranked[:k], rel=1e-9)
         assert len({tuple(tree.heads.tolist()) for tree in trees}) == len(trees)
         for tree in trees:
-            sequences = dict((tags, share) for share, tags in expected[tuple(tree.heads.tolist())])
+            sequences = {tags: share for share, tags in expected[tuple(tree.heads.tolist())]}
             assert math.exp(tree.log_probability) == pytest.approx(math.fsum(sequences.values()), rel=1e-9)
             assert sequences[tuple(tree.tags.tolist())] == pytest.approx(max(sequences.values()), rel=1e-9)
 
@@ -63,27 +62,43 @@ def test_deep_sentences_are_widened() -> None:
     assert scores.tolist() == pytest.approx([tree.score for tree in trees])
 
 
-@given(problems(6), st.integers(1, 6))
-def test_the_chart_gives_the_same(problem: Problem, k: int) -> None:
+@given(problems(5), st.integers(1, 6))
+def test_listing_trees_gives_the_same(problem: Problem, k: int) -> None:
     expected = by_tree(problem)
     ranked = sorted((max(share for share, _ in sequences) for sequences in expected.values()), reverse=True)
-    trees = best_trees(*problem, k)
+    [first] = best(problem[0][None], problem[1][None], [len(problem[0])])
+    trees = [tuple(tree.tolist()) for tree, _ in ranking.list_trees(*problem, k, first)]
     assert len(set(trees)) == len(trees)
     assert [max(share for share, _ in expected[tree]) for tree in trees] == pytest.approx(ranked[:k], rel=1e-9)
 
 
-def test_one_tree_with_very_many_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The word in the middle heads all others, in any order: C(10, 5) sequences come before the second tree."""
-    size = 11
-    leaf, internal = np.zeros((size, 2)), np.zeros((size - 1, 4))
-    internal[:5, ::2] = internal[5:, 1::2] = -50  # head on the right before the middle, on the left behind it
-    internal[0, 0] = internal[0, 2] = -40
-    internal[3, :2] += 0.5
-    expected = kbest(leaf[None], internal[None], [size], 4)
-    monkeypatch.setattr(ranking, "_CELLS", 500)
-    found = kbest(leaf[None], internal[None], [size], 4)
-    assert [tree.score for tree in found[0]] == pytest.approx([tree.score for tree in expected[0]])
-    assert found[0][0].tags.tolist() == expected[0][0].tags.tolist()
+def flat(side: int) -> Problem:
+    """Scores that want all words to depend on the middle one, whatever the order: C(2 · side, side) sequences."""
+    leaf, internal = np.zeros((2 * side + 1, 2)), np.zeros((2 * side, 4))
+    leaf[:side, 1] = leaf[side + 1 :, 0] = -50
+    internal[:side, ::2] = internal[side:, 1::2] = -50
+    internal += np.random.default_rng(1).normal(size=internal.shape)
+    return leaf, internal
+
+
+def test_one_tree_with_many_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = flat(4)
+    [expected] = kbest(*stacked([problem]), 4)
+    assert expected[0].heads.tolist() == [5, 5, 5, 5, 0, 5, 5, 5, 5]
+    monkeypatch.setattr(ranking, "_ROUNDS", 5)
+    [found] = kbest(*stacked([problem]), 4)
+    assert [tree.score for tree in found] == pytest.approx([tree.score for tree in expected])
+    assert [tree.heads.tolist() for tree in found] == [tree.heads.tolist() for tree in expected]
+    assert found[0].tags.tolist() == expected[0].tags.tolist()
+
+
+def test_one_tree_with_too_many_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 137,846,528,820 sequences not all are listed."""
+    monkeypatch.setattr(ranking, "_ROUNDS", 100)
+    [found] = kbest(*stacked([flat(20)]), 2)
+    assert found[0].heads.tolist() == [21] * 20 + [0] + [21] * 20
+    assert found[0].log_probability > -1e-6
+    assert found[1].heads.tolist() != found[0].heads.tolist()
 
 
 def test_empty_sentences_and_bad_numbers() -> None:

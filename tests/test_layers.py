@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
 
 SOURCE = ROOT / "src" / "hexatagger"
@@ -16,6 +17,7 @@ LAYERS = [
     ["conllu", "tags", "config", "rawtext"],
     ["decode", "pieces", "evaluate", "analysis", "stats", "tagfile", "draw", "segment"],
     ["annotate", "folder"],
+    ["answers"],
     ["parser", "workers", "nn"],
     ["server", "integrations", "cli", "__main__"],
 ]
@@ -84,6 +86,7 @@ def test_every_stage_has_its_layer() -> None:
 
 @pytest.mark.parametrize("command", ["import hexatagger", "import hexatagger.cli"])
 def test_import_is_light(command: str) -> None:
-    program = f"{command}; import sys; print([m for m in ('torch', 'onnxruntime', 'numpy', 'transformers') if m in sys.modules])"
+    heavy = ("torch", "onnxruntime", "numpy", "transformers")
+    program = f"{command}; import sys; print([module for module in {heavy} if module in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -216,6 +216,8 @@ def test_errors_before_any_work(treebank: Path, tmp_path: Path) -> None:
     fails("column XPOS is empty, but model.pos is 'xpos'", "model.pos=xpos", "model.tasks=[]", file=bare)
     (tmp_path / "empty.conllu").write_text("")
     fails("holds no sentence", file=tmp_path / "empty.conllu", error=FormatError)
+    if not torch.cuda.is_available():
+        fails("precision 'fp16' does not work here", "training.precision=fp16")
     fails("neither a folder nor", f"model.encoder={tmp_path / 'nowhere'}")
     fails("is a file: name a folder", out=bare)
     fails("needs|of use to a teacher only", unlabelled=[bare])

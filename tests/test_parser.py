@@ -1,5 +1,6 @@
 """A model trained on ten sentences, exported, and used in every way a parser is used."""
 
+import itertools
 import json
 import shutil
 import subprocess
@@ -21,7 +22,8 @@ import hexatagger
 from hexatagger import FormatError, Parser, Sentence, read_conllu
 from hexatagger.cli import main
 from hexatagger.config import Recipe
-from hexatagger.errors import ConfigError
+from hexatagger.decode import Constraints
+from hexatagger.errors import ConfigError, ConstraintError
 from hexatagger.evaluate import evaluate
 from hexatagger.nn.export import export
 from hexatagger.nn.quantize import quantize
@@ -81,17 +83,17 @@ def gold(treebank: Path) -> list[Sentence]:
 def test_what_was_learnt_comes_out_in_32_and_in_8_bits(model: Path, gold: list[Sentence]) -> None:
     bare = [sentence.forms for sentence in gold]
     for precision in ("fp32", "int8"):
-        parsed = hexatagger.load(model, precision=precision).parse_words(bare)  # type: ignore[arg-type]
+        parsed = hexatagger.load(model, precision=precision).parse_words(bare)
         scores = {name: score.f1 for name, score in evaluate(gold, parsed).metrics.items()}
         assert scores["LAS"] == 100, precision
         assert min(scores["UPOS"], scores["Lemmas"], scores["UFeats"]) > 90, precision
 
 
 def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sentence]) -> None:
-    mixed = [*gold, *(Sentence.from_words(one.forms + other.forms) for one, other in zip(gold, gold[1:], strict=False))]
+    mixed = [*gold, *(Sentence.from_words(one.forms + other.forms) for one, other in itertools.pairwise(gold))]
     for precision in ("fp32", "int8"):
-        one = hexatagger.load(model, precision=precision, threads=1)  # type: ignore[arg-type]
-        two = hexatagger.load(model, precision=precision, threads=2)  # type: ignore[arg-type]
+        one = hexatagger.load(model, precision=precision, threads=1)
+        two = hexatagger.load(model, precision=precision, threads=2)
         expected = one.parse_sentences(mixed, batch_size=64)
         assert one.parse_sentences(mixed, batch_size=1) == expected
         assert two.parse_sentences(mixed[::-1], batch_size=3)[::-1] == expected
@@ -170,6 +172,48 @@ def test_columns_that_are_kept(parser: Parser, gold: list[Sentence]) -> None:
     assert sentence[0].upos == "X"  # what was given is not changed
     with pytest.raises(ConfigError, match="keep 'head' is not one of"):
         parser.parse_sentences([sentence], keep=["head"])  # type: ignore[list-item]
+
+
+def test_how_sure_and_what_else(parser: Parser, gold: list[Sentence]) -> None:
+    plain = parser.parse_sentences(gold)
+    asked = parser.parse_sentences(gold, probabilities=True, k=4)
+    assert [(one.heads, one.deprels) for one in asked] == [(one.heads, one.deprels) for one in plain]
+    for sentence in asked:
+        trees = [sentence, *sentence.alternatives]
+        assert len({tuple(tree.heads) for tree in trees}) == len(trees) == (4 if len(sentence) > 2 else len(trees))
+        assert 0 < sum(tree.probability or 0 for tree in trees) <= 1 + 1e-9
+        assert sentence.comment("tree_prob") == f"{sentence.probability:.6g}"
+        assert [other.comment("alternative") for other in trees[1:]] == [str(n) for n in range(2, len(trees) + 1)]
+        for word in sentence:
+            assert word.heads is not None
+            assert sum(probability for _, probability in word.heads) <= 1 + 1e-9
+            assert f"HeadProb={word.head_probability:.4f}" in word.misc
+    json.dumps([sentence.to_dict() for sentence in asked])
+
+
+def test_what_i_know(parser: Parser, gold: list[Sentence]) -> None:
+    words = gold[3].forms  # The old dog barks loudly
+    known = Constraints(heads={5: 3}, relations={1: ["amod"]}, spans=[(1, 3)])
+    [obedient] = parser.parse_words([words], constraints=[known])
+    assert (obedient[4].head, obedient[0].deprel) == (3, "amod")
+    assert is_tree(obedient.heads)
+    [rooted] = parser.parse_words([words], constraints=[Constraints(root=1)])
+    assert (rooted[0].head, rooted[0].deprel) == (0, "root")
+    with pytest.raises(ConstraintError, match="relation 'nonsense' is not one that the model has"):
+        parser.parse_words([words], constraints=[Constraints(relations={1: ["nonsense"]})])
+    with pytest.raises(ConstraintError, match="cycle"):
+        parser.parse_words([words], constraints=[Constraints(heads={1: 2, 2: 1})])
+    with pytest.raises(ConfigError, match="1 constraints for 2 sentences"):
+        parser.parse_words([words, words], constraints=[None])
+
+
+def test_columns_that_are_respected(parser: Parser, gold: list[Sentence]) -> None:
+    sentence = Sentence.from_words(gold[3].forms)
+    sentence.words[4].head, sentence.words[4].deprel = 2, "advmod"
+    [obedient] = parser.parse_sentences([sentence], respect=["head", "deprel"])
+    assert (obedient[4].head, obedient[4].deprel) == (2, "advmod")
+    with pytest.raises(ConfigError, match="respect 'lemma' is not one of"):
+        parser.parse_sentences([sentence], respect=["lemma"])
 
 
 def test_a_string_is_no_list_of_words(parser: Parser) -> None:
@@ -264,7 +308,9 @@ def test_parse_command(model: Path, treebank: Path, tmp_path: Path) -> None:
     target = tmp_path / "all.conllu"
     result = run("parse", "--model", model, "--from", "conllu", "-f", treebank, "-o", target, "--workers", "2")
     assert result.exit_code == 0, result.output
-    assert [sentence.heads for sentence in read_conllu(target)] == [sentence.heads for sentence in read_conllu(treebank)]
+    assert [sentence.heads for sentence in read_conllu(target)] == [
+        sentence.heads for sentence in read_conllu(treebank)
+    ]
 
 
 def test_parse_command_goes_on_where_it_stopped(model: Path, treebank: Path, tmp_path: Path) -> None:
@@ -304,6 +350,8 @@ def test_info_and_evaluate_commands(model: Path, treebank: Path) -> None:
 
 
 def test_running_needs_no_torch(model: Path) -> None:
-    program = f"import hexatagger, sys; hexatagger.load({str(model)!r}).parse_words([['She']]); print('torch' in sys.modules)"
+    program = (
+        f"import hexatagger, sys; hexatagger.load({str(model)!r}).parse_words([['She']]); print('torch' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

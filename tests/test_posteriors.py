@@ -1,18 +1,19 @@
 import math
 
-import brute_force
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lattice_cases import Problem, enumerate_all, problems, random_problem, stacked
+from numpy.typing import NDArray
 
+import brute_force
 from hexatagger.decode import posteriors, reference, sample
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import is_legal
+from lattice_cases import Problem, enumerate_all, problems, random_problem, stacked
 
 
-def expected_shares(problem: Problem) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def expected_shares(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     leaf, internal = np.zeros_like(problem[0]), np.zeros_like(problem[1])
     for tags, share in enumerate_all(problem).items():
         for place, tag in enumerate(tags):
@@ -54,9 +55,12 @@ def test_no_mass_is_lost_in_deep_sentences() -> None:
     internal[0, : size // 2, 0] = internal[0, size // 2 :, 3] = 30
     found = posteriors(leaf, internal, [size])
     assert found.leaf[0, size // 2 - 1, 0] == pytest.approx(1, abs=1e-9)
-    leaf, internal = random_problem(120, 5, 0.0)
-    expected = reference.total(leaf.tolist(), internal.tolist(), reference.LOG)
-    assert posteriors(leaf[None], internal[None], [120]).log_z[0] == pytest.approx(expected, rel=1e-12)
+    for lean in (0.0, 0.4, 0.8, 3.0):
+        flat = random_problem(120, 5, 0.0)
+        flat[0][:60, 0] += lean
+        flat[0][60:, 1] += lean
+        expected = reference.total(flat[0].tolist(), flat[1].tolist(), reference.LOG)
+        assert posteriors(flat[0][None], flat[1][None], [120]).log_z[0] == pytest.approx(expected, rel=0, abs=1e-10)
 
 
 def test_empty_and_impossible_sentences() -> None:
@@ -65,7 +69,7 @@ def test_empty_and_impossible_sentences() -> None:
     assert found.leaf.tolist() == [[[0, 0]], [[1, 0]]]
     assert posteriors(np.zeros((0, 0, 2)), np.zeros((0, 0, 4)), []).log_z.shape == (0,)
     with pytest.raises(DecodeError, match="sentence 2 of the batch has no legal sequence"):
-        posteriors([[[0, 0]], [[-math.inf, 0]]], np.zeros((2, 0, 4)), [1, 1])
+        posteriors([[[0.0, 0.0]], [[-math.inf, 0.0]]], np.zeros((2, 0, 4)), [1, 1])
 
 
 @given(st.lists(problems(), min_size=1, max_size=4), st.integers(0, 2**32))

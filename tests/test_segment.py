@@ -61,11 +61,11 @@ NOISE, SPACED, RULES = make(Noise), make(Noise, spaces=True), make(Rules)
 
 ODD = (
     " ~  ~\t~\n~\n\n~\r\n~\r\n\r\n~\r~\u00a0~\u2028~\u2029~\x0c~\x85~\u200b~\ufeff~\u3000~\x00~|~\\~\\s~=~#~_~%~a~b."
-    "~du~Don't~é~e\u0301~👩\u200d👩\u200d👧~👍🏽~❤\ufe0f~שלום~ئۇيغۇر~\u202bab\u202c~10 000~\xad~…~“~\U0001f1e9\U0001f1ea~漢字~No"
+    "~du~Don't~é~e\u0301~👩\u200d👩\u200d👧~👍🏽~❤\ufe0f~שלום~ئۇيغۇر~\u202bab\u202c~10 000~\xad~…~“~漢字~No"
 )
 odd = st.sampled_from(ODD.split("~"))
 texts = st.one_of(
-    st.lists(odd, max_size=30).map("".join), st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
+    st.lists(odd, max_size=30).map("".join), st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 )
 
 
@@ -107,7 +107,7 @@ def check(text: str, sentences: list[Sentence]) -> None:
 @example(" \n\u200b\t")
 @example("\n\n\u200b\n\na\n\u200b\n\nb\u200b \u200b")
 @example("\ufeffa")
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_any_text_comes_back_exactly(text: str) -> None:
     check(text, NOISE.segment(text))
     check(text, SPACED.segment(text))
@@ -125,7 +125,7 @@ def test_the_result_does_not_depend_on_chunks(text: str, places: list[int]) -> N
 
 
 @given(st.lists(texts, max_size=8).map("".join), st.integers(1, 9), st.integers(1, 40))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_the_result_does_not_depend_on_windows(text: str, window: int, batch: int) -> None:
     whole = [conllu(each.segment(text)) for each in (NOISE, SPACED)]
     with pytest.MonkeyPatch.context() as patch:
@@ -146,10 +146,10 @@ def test_a_long_text_without_spaces_or_paragraphs() -> None:
         " " * 100_000 + "a" + "\n" * 100_000,
         "a\u200b" * 50_000,
     ):
-        began = time.monotonic()
+        began = time.process_time()
         sentences = RULES.segment(text)
         assert restore(sentences) == text
-        assert time.monotonic() - began < 10
+        assert time.process_time() - began < 10
     assert RULES.segment("x" * 100_000)[0].forms == ["x" * 100_000]
     assert len(RULES.segment("ab. " * 25_000)) == 25_000
 
@@ -247,7 +247,7 @@ def test_multiword_tokens_have_their_words_and_one_range() -> None:
 
 
 def test_threads_share_a_segmenter() -> None:
-    text = "".join(chr(code) for code in range(32, 3000)) * 3
+    text = "".join(chr(code) for code in range(32, 1500))
     alone = conllu(make(Noise).segment(text))
     shared = make(Noise)
     with ThreadPoolExecutor(8) as pool:
@@ -275,23 +275,17 @@ def test_parts_are_the_text(text: str, longest: int) -> None:
     assert all(parts_end for _, parts_end in parts[-1:])
 
 
-@given(
-    st.lists(
-        st.tuples(st.text(min_size=1, max_size=6), st.lists(st.text(min_size=1, max_size=4), min_size=2, max_size=3))
-    )
-)
+words = st.text(st.sampled_from("aAbBÀ'’-漢"), min_size=1, max_size=4)
+
+
+@given(st.lists(st.tuples(words, st.lists(words, min_size=2, max_size=3))))
 def test_seen_multiword_tokens_are_rewritten_as_seen(tokens: list[tuple[str, list[str]]]) -> None:
     rewrites = learn_rewrites(tokens)
-    assert Rewrites.from_dict(rewrites.to_dict()) == rewrites or any(
-        "\t" in word for _, words in tokens for word in words
-    )
+    assert Rewrites.from_dict(rewrites.to_dict()) == rewrites
     for token, _ in tokens:
         options = [tuple(map(fold, words)) for other, words in tokens if fold(other) == fold(token)]
         found = expand(token, rewrites)
-        if all(fold("".join(words)) == "".join(words) for words in options):
-            assert len(found) > 1
-        if token == fold(token):
-            assert found in options
+        assert tuple(map(fold, found)) in [tuple(map(fold, words)) for words in options]
 
 
 def test_rewrites() -> None:

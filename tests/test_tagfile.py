@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from strategies import deprels, projective_trees, sentences
+from hypothesis import strategies as st
 
 from hexatagger import FormatError, Sentence, read_conllu
 from hexatagger.tagfile import format_tagged, read_tagged
 from hexatagger.tags import SCHEMES, Order
 from hexatagger.tree import is_projective
-from hypothesis import strategies as st
+from strategies import deprels, projective_trees, sentences
 
 
 def back(text: str) -> Sentence:

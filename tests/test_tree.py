@@ -1,12 +1,12 @@
 import itertools
 
-import brute_force
 import pytest
 from hypothesis import given
-from strategies import trees
 
+import brute_force
 from hexatagger.errors import TreeError
 from hexatagger.tree import attach_roots, check_tree, is_projective, is_tree, nonprojective_words
+from strategies import trees
 
 
 @pytest.mark.parametrize("size", range(1, 6))

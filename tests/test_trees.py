@@ -1,18 +1,18 @@
 import math
 
-import brute_force
 import numpy as np
 import pytest
-import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from lattice_cases import Problem, by_tree, enumerate_all, problems, random_problem, stacked
 
+import brute_force
+import strategies
 from hexatagger.decode import best, heads, posteriors, sequence_scores, tree_scores
 from hexatagger.decode.reference import COUNT, LOG
 from hexatagger.decode.trees import best_of_tree, tree_total
 from hexatagger.errors import TagError, TreeError
 from hexatagger.tags.hexatag import Hexatag
+from lattice_cases import Problem, by_tree, enumerate_all, problems, random_problem, stacked
 
 
 @given(problems())

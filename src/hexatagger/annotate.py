@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from hexatagger import decode
 from hexatagger.pieces import Ints, Window
-from hexatagger.sentence import Sentence
+from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import Scheme, unlift
 from hexatagger.tags.labels import Labels
 from hexatagger.tags.lemma import apply_script
+
+_TREE = ("leaf", "internal", "relation", "root", "mark", "relations")
 
 
 @dataclass(slots=True)
@@ -31,48 +33,80 @@ class Prediction:
     """Best mark of the lifting scheme: (words,); None where marks are part of the relation."""
     tasks: dict[str, Ints] = field(default_factory=dict)
     """Best label per further task: (words,)."""
+    relations: NDArray[np.float32] | None = None
+    """Log-probabilities of all relations, where they were asked for: (words, 2 or 1, relations)."""
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Take what a network puts out, by name; whatever is no part of the tree is a further task."""
-        tree = {name: arrays.get(name) for name in ("leaf", "internal", "relation", "root", "mark")}
+        tree = {name: arrays.get(name) for name in _TREE}
         return cls(**tree, tasks={name: array for name, array in arrays.items() if name not in tree})  # type: ignore[arg-type]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the same by name."""
-        tree = {name: getattr(self, name) for name in ("leaf", "internal", "relation", "root", "mark")}
+        tree = {name: getattr(self, name) for name in _TREE}
         return {name: array for name, array in tree.items() if array is not None} | self.tasks
 
 
+@dataclass(slots=True)
+class Tree:
+    """A tree as it was decoded: projective, its relations numbers of the label set."""
+
+    heads: list[int]
+    relations: Ints
+    """The number of each word's relation: (words,)."""
+    fixed: frozenset[int] = frozenset()
+    """Words whose head was given and must not be moved."""
+
+
 def annotate(
-    sentences: Sequence[Sentence], predictions: Sequence[Prediction], labels: Labels, *, lift: Scheme
+    sentences: Sequence[Sentence],
+    predictions: Sequence[Prediction],
+    labels: Labels,
+    *,
+    lift: Scheme,
+    trees: Sequence[Tree] | None = None,
 ) -> list[Sentence]:
-    """Return new sentences with all predicted columns; comments, multiword tokens and the other columns stay."""
+    """Return new sentences with all predicted columns; comments, multiword tokens and the other columns stay.
+
+    The trees are the best ones unless others are given.
+    """
     if not sentences:
         return []
-    trees = _trees(predictions)
     made = []
-    for sentence, prediction, (heads, leaves) in zip(sentences, predictions, trees, strict=True):
-        side = leaves if prediction.relation.shape[1] == 2 else np.zeros_like(leaves)
-        places = np.arange(len(leaves))
-        relation = np.where(np.asarray(heads) == 0, prediction.root[places, side], prediction.relation[places, side])
-        deprels = [labels.relations[number] for number in relation.tolist()]
+    for sentence, prediction, tree in zip(sentences, predictions, trees or best_trees(predictions), strict=True):
+        deprels = [labels.relations[number] for number in tree.relations.tolist()]
         if prediction.mark is not None:
+            marks = [labels.marks[number] for number in prediction.mark.tolist()]
+            # subtle: without a mark nothing moves; a word that is passed over may keep its own
             deprels = [
-                deprel + labels.marks[number] for deprel, number in zip(deprels, prediction.mark.tolist(), strict=True)
+                deprel + ("" if word in tree.fixed and mark.startswith("|") else mark)
+                for word, (deprel, mark) in enumerate(zip(deprels, marks, strict=True), 1)
             ]
-        heads, deprels = unlift(heads, deprels, lift)
-        words = [
-            replace(word, head=head, deprel=deprel)
-            for word, head, deprel in zip(sentence.words, heads, deprels, strict=True)
-        ]
-        for task, numbers in prediction.tasks.items():
-            strings = labels.tasks[task]
-            for word, number in zip(words, numbers.tolist(), strict=True):
-                value = strings[number]
-                setattr(word, task, apply_script(word.form, value) if task == "lemma" else value)
-        made.append(replace(sentence, words=words))
+        heads, deprels = unlift(tree.heads, deprels, lift)
+        made.append(replace(sentence, words=_words(sentence, prediction, labels, heads, deprels)))
     return made
+
+
+def _words(
+    sentence: Sentence, prediction: Prediction, labels: Labels, heads: list[int], deprels: list[str]
+) -> list[Word]:
+    """Return the words of a sentence with what is predicted of them."""
+    columns: dict[str, list[str]] = {}
+    for task in ("lemma", "upos", "xpos", "feats"):
+        if (numbers := prediction.tasks.get(task)) is None:
+            columns[task] = [getattr(word, task) for word in sentence]
+        else:
+            columns[task] = [labels.tasks[task].strings[number] for number in numbers.tolist()]
+    if "lemma" in prediction.tasks:
+        columns["lemma"] = [
+            apply_script(word.form, script) for word, script in zip(sentence, columns["lemma"], strict=True)
+        ]
+    rows = zip(sentence, *columns.values(), heads, deprels, strict=True)
+    return [
+        Word(word.id, word.form, lemma, upos, xpos, feats, head, deprel, word.deps, word.misc, word.start, word.end)
+        for word, lemma, upos, xpos, feats, head, deprel in rows
+    ]
 
 
 def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
@@ -81,7 +115,8 @@ def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
         return parts[0][1]
     ordered = sorted(parts, key=lambda part: part[0].start)
     cuts = [
-        (prediction, slice(window.keep[0] - window.start, window.keep[1] - window.start)) for window, prediction in ordered
+        (prediction, slice(window.keep[0] - window.start, window.keep[1] - window.start))
+        for window, prediction in ordered
     ]
     joined = {
         name: np.concatenate([prediction.arrays()[name][kept] for prediction, kept in cuts])
@@ -90,18 +125,29 @@ def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
     return Prediction.of(joined)
 
 
-def _trees(predictions: Sequence[Prediction]) -> list[tuple[list[int], Ints]]:
-    """Decode: heads and leaf tags of every sentence."""
-    lengths = np.array([len(prediction.leaf) for prediction in predictions])
-    longest = int(lengths.max())
+def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
+    """Decode the best tree of every sentence."""
+    tags = decode.best(*batch(predictions))
+    return [
+        Tree(tree.tolist(), relations_of(prediction, tree, sequence))
+        for prediction, tree, sequence in zip(predictions, decode.heads(tags), tags, strict=True)
+    ]
+
+
+def relations_of(prediction: Prediction, heads: NDArray[np.integer], tags: NDArray[np.integer]) -> Ints:
+    """Return the best relation of every word that goes with its head and its leaf tag."""
+    places = np.arange(len(heads))
+    side = tags[::2] if prediction.relation.shape[1] == 2 else np.zeros_like(places)
+    return np.asarray(np.where(heads == 0, prediction.root[places, side], prediction.relation[places, side]), np.int64)
+
+
+def batch(predictions: Sequence[Prediction]) -> tuple[NDArray[np.float32], NDArray[np.float32], Ints]:
+    """Lay the scores of tags side by side, as the decoder takes them: leaf, internal, lengths."""
+    lengths = np.array([len(prediction.leaf) for prediction in predictions], np.int64)
+    longest = int(lengths.max(initial=0))
     leaf = np.zeros((len(predictions), longest, 2), np.float32)
     internal = np.zeros((len(predictions), longest, 4), np.float32)
     for row, prediction in enumerate(predictions):
         leaf[row, : lengths[row]] = prediction.leaf
         internal[row, : lengths[row]] = prediction.internal
-    tags = decode.best(leaf, internal, lengths)
-    heads = decode.heads(tags)
-    return [
-        ([int(head) for head in each], np.asarray(sequence[::2], np.int64))
-        for each, sequence in zip(heads, tags, strict=True)
-    ]
+    return leaf, internal, lengths

@@ -1,11 +1,11 @@
 """A model folder, read without torch.
 
-    config.json        format version first, then the recipe, how pieces are cut, the encoder's own configuration
-    labels.json        the strings that are predicted
-    tokenizer.json     of pretrained encoders
-    model.onnx         the network, and model.int8.onnx the same in 8 bits
-    model.safetensors  its weights, for training on
-    README.md          the model card
+config.json        format version first, then the recipe, how pieces are cut, the encoder's own configuration
+labels.json        the strings that are predicted
+tokenizer.json     of pretrained encoders
+model.onnx         the network, and model.int8.onnx the same in 8 bits
+model.safetensors  its weights, for training on
+README.md          the model card
 """
 
 import json
@@ -72,7 +72,9 @@ def read_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}: the model folder is not whole", source=str(path)) from None
+        raise FormatError(
+            f"cannot be read: {error.strerror}: the model folder is not whole", source=str(path)
+        ) from None
     except UnicodeDecodeError:
         raise FormatError("is not UTF-8: the model folder is broken", source=str(path)) from None
 

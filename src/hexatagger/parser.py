@@ -2,9 +2,9 @@
 
     text ──segment──▶ Sentence ──pieces──▶ windows ──network──▶ scores ──decode──▶ tags ──▶ columns of the Sentence
 
-Sentences that the network reads together have the same number of pieces, so nothing is padded and no result depends on the
-company: alone or among others, batches of 1 or of 64, it is the same. Sentences too long for the encoder are read in
-overlapping windows. A Parser may be used by several threads at once.
+Sentences that the network reads together have the same number of pieces, so nothing is padded and no result depends
+on the company: alone or among others, batches of 1 or of 64, it is the same. Sentences too long for the encoder are
+read in overlapping windows. A Parser may be used by several threads at once.
 """
 
 import itertools
@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hexatagger.annotate import Prediction, annotate, stitch
+from hexatagger.annotate import Prediction, stitch
+from hexatagger.answers import Question, answer, known_columns, merged
 from hexatagger.config import ModelConfig, Task
+from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, FormatError, check_choice
 from hexatagger.folder import Folder, read_folder
 from hexatagger.pieces import Window
@@ -54,8 +56,8 @@ def load(
 ) -> "Parser":
     """Load a model: the folder of a trained one, or `en`, the one inside the package.
 
-    `precision` takes 8 bits where the folder has them; `threads` is for one call of the network (all cores if not given);
-    `providers` are those of ONNX Runtime, `["CUDAExecutionProvider", "CPUExecutionProvider"]` say.
+    `precision` takes 8 bits where the folder has them; `threads` is for one call of the network (all cores if not
+    given); `providers` are those of ONNX Runtime, `["CUDAExecutionProvider", "CPUExecutionProvider"]` say.
     """
     folder = read_folder(find_model(model))
     check_choice("precision", precision, get_args(Precision))
@@ -100,7 +102,7 @@ class Parser:
         self._session = session
         self._cutter = folder.cutter()
         self._inputs = [each.name for each in session.get_inputs()]
-        self._outputs = [each.name for each in session.get_outputs()]
+        self._outputs = [each.name for each in session.get_outputs() if each.name != "relations"]
 
     @property
     def labels(self) -> Labels:
@@ -112,14 +114,15 @@ class Parser:
         """What the network is."""
         return self.folder.recipe.model
 
-    def parse(self, text: str, *, batch_size: int = 64) -> list[Sentence]:
-        """Cut text into sentences and words and parse them."""
-        return self.parse_sentences(self.segmenter.segment(text), batch_size=batch_size)
+    def parse(self, text: str, **options: Any) -> list[Sentence]:
+        """Cut text into sentences and words and parse them; options as for `parse_sentences`."""
+        return self.parse_sentences(self.segmenter.segment(text), **options)
 
-    def pipe(self, items: Iterable[Item], *, batch_size: int = 64) -> Iterator[Any]:
+    def pipe(self, items: Iterable[Item], *, batch_size: int = 64, **options: Any) -> Iterator[Any]:
         """Parse a stream, in order and in constant memory: of a text a list of Sentences, of all else one Sentence.
 
-        Sentences are collected to batches across items, so many short texts are as fast as one long one.
+        Sentences are collected to batches across items, so many short texts are as fast as one long one. Options as for
+        `parse_sentences`.
         """
         waiting: list[tuple[Item, list[Sentence]]] = []
         count = 0
@@ -128,13 +131,13 @@ class Parser:
             waiting.append((item, sentences))
             count += max(1, len(sentences))
             if count >= batch_size * _POOL:
-                yield from self._emptied(waiting, batch_size)
+                yield from self._emptied(waiting, batch_size=batch_size, **options)
                 waiting, count = [], 0
-        yield from self._emptied(waiting, batch_size)
+        yield from self._emptied(waiting, batch_size=batch_size, **options)
 
-    def _emptied(self, waiting: list[tuple[Item, list[Sentence]]], batch_size: int) -> Iterator[Any]:
+    def _emptied(self, waiting: list[tuple[Item, list[Sentence]]], **options: Any) -> Iterator[Any]:
         """Parse what waits and hand it out as it came."""
-        parsed = iter(self.parse_sentences([each for _, part in waiting for each in part], batch_size=batch_size))
+        parsed = iter(self.parse_sentences([each for _, part in waiting for each in part], **options))
         for item, part in waiting:
             made = [next(parsed) for _ in part]
             yield made if isinstance(item, str) else made[0]
@@ -148,44 +151,71 @@ class Parser:
             )
         return Segmenter.load(self.folder.path)
 
-    def parse_words(self, sentences: Iterable[Sequence[str]], *, batch_size: int = 64) -> list[Sentence]:
-        """Parse sentences that are lists of words, which are taken as they are."""
-        return self.parse_sentences([_sentence(words) for words in sentences], batch_size=batch_size)
+    def parse_words(self, sentences: Iterable[Sequence[str]], **options: Any) -> list[Sentence]:
+        """Parse sentences that are lists of words, which are taken as they are; options as for `parse_sentences`."""
+        return self.parse_sentences([_sentence(words) for words in sentences], **options)
 
     def parse_sentences(
-        self, sentences: Sequence[Sentence], *, batch_size: int = 64, keep: Sequence[Task] = ()
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        probabilities: bool = False,
+        k: int = 1,
+        constraints: Sequence[Constraints | None] = (),
+        keep: Sequence[Task] = (),
+        respect: Sequence[str] = (),
+        batch_size: int = 64,
     ) -> list[Sentence]:
         """Parse Sentences: new ones with all that the model predicts; what it does not predict stays.
 
-        Columns named in `keep` stay as they are where they are filled.
+        With `probabilities`, words say how probable their head is and sentences how probable their tree; `k` trees are
+        given, the first being the sentence itself and the others its `alternatives`. `constraints` say what is known of
+        each sentence, and `respect` that its HEAD ("head") or DEPREL ("deprel") column does where it is filled. Columns
+        named in `keep` stay as they are where they are filled.
         """
         for column in keep:
             check_choice("keep", column, get_args(Task))
-        if batch_size < 1:
-            raise ConfigError(f"batch_size {batch_size} is too small: at least 1")
+        for name in respect:
+            check_choice("respect", name, ("head", "deprel"))
+        for name, number in (("batch_size", batch_size), ("k", k)):
+            if number < 1:
+                raise ConfigError(f"{name} {number} is too small: at least 1")
+        known = list(constraints) or [None] * len(sentences)
+        if len(known) != len(sentences):
+            raise ConfigError(f"{len(known)} constraints for {len(sentences)} sentences: give one each, or None")
+        if respect:
+            known = [
+                merged(one, known_columns(sentence, respect)) for one, sentence in zip(known, sentences, strict=True)
+            ]
+        question = Question(probabilities=probabilities, k=k)
         made: list[Sentence] = []
         for start in range(0, len(sentences), batch_size * _POOL):
-            part = [sentence for sentence in sentences[start : start + batch_size * _POOL] if len(sentence)]
-            made += annotate(part, self._predict(part, batch_size), self.labels, lift=self.config.lift)
+            chosen = [
+                number
+                for number in range(start, min(len(sentences), start + batch_size * _POOL))
+                if len(sentences[number])
+            ]
+            part, facts = [sentences[number] for number in chosen], [known[number] for number in chosen]
+            predictions = self._predict(part, batch_size, relations=bool(question) or any(facts))
+            made += answer(part, predictions, self.labels, question, facts, lift=self.config.lift)
         if len(made) < len(sentences):  # a sentence without words has nothing to predict
             parsed = iter(made)
             made = [next(parsed) if len(sentence) else sentence for sentence in sentences]
         for old, new in zip(sentences, made, strict=True) if keep else ():
-            for word, predicted in zip(old, new, strict=True):
-                for column in keep:
-                    if getattr(word, column) != "_":
-                        setattr(predicted, column, getattr(word, column))
+            for other in (new, *new.alternatives):
+                for word, predicted in zip(old, other, strict=True):
+                    for column in keep:
+                        if getattr(word, column) != "_":
+                            setattr(predicted, column, getattr(word, column))
         return made
 
-    def stream(
-        self, sentences: Iterable[Sentence], *, batch_size: int = 64, keep: Sequence[Task] = ()
-    ) -> Iterator[Sentence]:
-        """Parse a stream of Sentences, in order and in constant memory."""
+    def stream(self, sentences: Iterable[Sentence], *, batch_size: int = 64, **options: Any) -> Iterator[Sentence]:
+        """Parse a stream of Sentences, in order and in constant memory; options as for `parse_sentences`."""
         stream = iter(sentences)
         while part := list(itertools.islice(stream, batch_size * _POOL)):
-            yield from self.parse_sentences(part, batch_size=batch_size, keep=keep)
+            yield from self.parse_sentences(part, batch_size=batch_size, **options)
 
-    def _predict(self, sentences: Sequence[Sentence], batch_size: int) -> list[Prediction]:
+    def _predict(self, sentences: Sequence[Sentence], batch_size: int, *, relations: bool) -> list[Prediction]:
         """Run the network over the windows of all sentences, those of one length together."""
         windows = [self._cutter.windows(sentence.forms) for sentence in sentences]
         groups: dict[tuple[int, ...], list[tuple[int, Window]]] = {}
@@ -197,7 +227,8 @@ class Parser:
             most = max(1, min(batch_size, _MOST_PIECES // size[0]))
             for start in range(0, len(members), most):
                 batch = members[start : start + most]
-                predictions = self._run([window for _, window in batch], [sentences[number] for number, _ in batch])
+                owners = [sentences[number] for number, _ in batch]
+                predictions = self._run([window for _, window in batch], owners, relations=relations)
                 for (number, window), prediction in zip(batch, predictions, strict=True):
                     found[number].append((window, prediction))
         return [stitch(parts) for parts in found]
@@ -209,14 +240,15 @@ class Parser:
             arrays["pos"] = self._pos(windows, sentences)
         return arrays
 
-    def outputs(self, inputs: Arrays) -> Arrays:
-        """Run the network."""
-        values = self._session.run(self._outputs, {name: inputs[name] for name in self._inputs})
-        return dict(zip(self._outputs, values, strict=True))
+    def outputs(self, inputs: Arrays, *, relations: bool = False) -> Arrays:
+        """Run the network; it puts out the scores of all relations only if they are asked for."""
+        names = [*self._outputs, "relations"] if relations else self._outputs
+        values = self._session.run(names, {name: inputs[name] for name in self._inputs})
+        return dict(zip(names, values, strict=True))
 
-    def _run(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> list[Prediction]:
+    def _run(self, windows: Sequence[Window], sentences: Sequence[Sentence], *, relations: bool) -> list[Prediction]:
         """Run the network over windows of one size."""
-        outputs = self.outputs(self.inputs(windows, sentences))
+        outputs = self.outputs(self.inputs(windows, sentences), relations=relations)
         return [
             Prediction.of({name: each[row, : len(window)] for name, each in outputs.items()})
             for row, window in enumerate(windows)
@@ -242,7 +274,7 @@ def _sentence(item: Sequence[str] | Sentence) -> Sentence:
 
 
 def _size(window: Window) -> tuple[int, ...]:
-    """Return what windows must share to be read together: as many pieces; for "characters" as many words, and n-grams."""
+    """Return what windows must share to be read together: the number of pieces, or of words and (about) n-grams."""
     if window.pieces.ndim == 1:
         return window.pieces.shape
     return (len(window), -(-window.pieces.shape[1] // 16) * 16)

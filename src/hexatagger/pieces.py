@@ -13,6 +13,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ SHAPES = 12
 """How many word shapes there are; 0 is no word."""
 _CACHE = 200_000  # words remembered; a bound, so that memory stays flat
 _GRAMS = (1, 6)  # lengths of the n-grams of "characters", word boundaries included
-_LONGEST = 40  # characters of a word that are looked at, half of them from each end
+_LONGEST = 30  # characters of a word that are looked at, half of them from each end
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,7 @@ def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tup
     return [(span, (cuts[number], cuts[number + 1])) for number, span in enumerate(spans)]
 
 
+@lru_cache(maxsize=_CACHE)
 def shape(word: str) -> int:
     """Return the number of a word's shape, 1 to 11: how it is capitalised, and whether it has digits.
 

@@ -11,7 +11,7 @@ Nothing here needs a model: finding tokens is the business of `segment`.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hexatagger.sentence import Multiword, Sentence, Word
 
@@ -48,8 +48,7 @@ def unescape(value: str) -> str:
     return re.sub(r"\\.", lambda match: _UNESCAPES.get(match[0], match[0]), value)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token's place in a part of a text; `words` if it is a multiword token."""
 
     start: int
@@ -66,8 +65,7 @@ def cut(chunks: Iterable[str], breaks: re.Pattern[str], *, longest: int = 4 * _P
     [('One.\n\n', True), ('Two.\nStill two.', True)]
     """
     rest, opened = "", False
-    pieces = (chunk[start : start + _PIECE] for chunk in chunks for start in range(0, len(chunk), _PIECE))
-    for piece in pieces:
+    for piece in _pieces(chunks):
         rest, done = rest + piece, 0
         while (match := breaks.search(rest, done)) and match.end() < len(rest):  # at the end it might go on
             yield rest[done : match.end()], True
@@ -84,6 +82,21 @@ def cut(chunks: Iterable[str], breaks: re.Pattern[str], *, longest: int = 4 * _P
         rest, opened = rest[match.end() :], False
     if rest or opened:
         yield rest, True
+
+
+def _pieces(chunks: Iterable[str]) -> Iterator[str]:
+    """Cut anew, into pieces of one size: many small ones are not searched again and again, a huge one is not copied."""
+    waiting, size = list[str](), 0
+    for chunk in chunks:
+        for start in range(0, len(chunk), _PIECE):
+            waiting.append(chunk[start : start + _PIECE])
+            size += len(waiting[-1])
+            if size >= _PIECE:
+                text = "".join(waiting)
+                yield text[:_PIECE]
+                waiting, size = [text[_PIECE:]], size - _PIECE
+    if size:
+        yield "".join(waiting)
 
 
 def lay_out(parts: Iterable[tuple[str, Sequence[Sequence[Token]], bool]]) -> Iterator[Sentence]:

@@ -167,7 +167,7 @@ class Segmenter:
         """Load the segmenter of a model folder; `threads` and `providers` as for `hexatagger.load`."""
         description, network = Path(folder) / JSON, Path(folder) / ONNX
         try:
-            text, model = description.read_text(encoding="utf-8"), network.read_bytes()
+            text, model = description.read_bytes(), network.read_bytes()
         except OSError as error:
             message = f"cannot be read: {error.strerror}: the model was trained without a segmenter"
             raise FormatError(message, source=str(error.filename)) from None
@@ -193,7 +193,7 @@ class Segmenter:
             done = len(whole.text) if ends else sentences[-1][-1].end if sentences else 0
             if done:
                 yield whole.text[:done], sentences, opens and not lines
-                opens = ends
+            opens = ends or (opens and not done)
             held = None if ends else _after(whole, done)
 
     def _scored(self, parts: Iterable[tuple[str, bool]]) -> Iterator[tuple[Piece, bool]]:
@@ -274,7 +274,7 @@ class Segmenter:
         end[-1] |= whole
         sentence[-1] = whole
         ends = np.flatnonzero(end)
-        begins = np.append(0, ends[:-1] + 1)
+        begins = np.append(0, ends + 1)[: len(ends)]
         starts, stops = places[begins].tolist(), (places[ends] + 1).tolist()
         if _INVISIBLE.search(text):
             stops = [match.end() if (match := _INVISIBLE.match(text, stop)) else stop for stop in stops]
@@ -329,7 +329,7 @@ def to_json(settings: Settings, rewrites: Rewrites, scores: dict[str, float] | N
     return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
 
-def from_json(text: str, *, source: str) -> tuple[Settings, Rewrites]:
+def from_json(text: str | bytes, *, source: str) -> tuple[Settings, Rewrites]:
     """Read the text of segmenter.json."""
     try:
         values = json.loads(text)

@@ -28,6 +28,10 @@ class Word:
     """Where its token begins in the text it was cut from; None if it was not cut from a text."""
     end: int | None = field(default=None, compare=False)
     """Where its token ends: `text[start:end]` is the token."""
+    head_probability: float | None = field(default=None, compare=False)
+    """How probable its head is; None if that was not asked for."""
+    heads: "list[tuple[int, float]] | None" = field(default=None, compare=False)
+    """Heads it could have and their probabilities, the likeliest first; None if that was not asked for."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -37,7 +41,10 @@ class Word:
         return (*fixed, head, self.deprel, self.deps, self.misc)
 
 
-_FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc", "start", "end")
+_FIELDS = (
+    *("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
+    *("start", "end", "head_probability", "heads"),
+)
 
 
 @dataclass(slots=True)
@@ -90,6 +97,10 @@ class Sentence:
     """Whole comment lines, `#` included, without the line end."""
     multiwords: list[Multiword] = field(default_factory=list)
     empty_nodes: list[EmptyNode] = field(default_factory=list)
+    probability: float | None = field(default=None, compare=False)
+    """How probable its tree is; None if that was not asked for."""
+    alternatives: "list[Sentence]" = field(default_factory=list, compare=False)
+    """The next best trees, if they were asked for."""
 
     @classmethod
     def from_words(
@@ -191,11 +202,14 @@ class Sentence:
         """
         values: dict[str, Any] = {"text": self.comment("text"), "comments": self.comments}
         values["words"] = [
-            {name: value for name in _FIELDS if (value := getattr(word, name)) not in ("_", None)} for word in self.words
+            {name: value for name in _FIELDS if (value := getattr(word, name)) not in ("_", None)}
+            for word in self.words
         ]
         for name, rows in (("multiwords", self.multiwords), ("empty_nodes", self.empty_nodes)):
             values[name] = [{"columns": list(row.columns)} for row in rows]
-        return {name: value for name, value in values.items() if value}
+        values["probability"] = self.probability
+        values["alternatives"] = [alternative.to_dict() for alternative in self.alternatives]
+        return {name: value for name, value in values.items() if value or value == 0}
 
     def to_svg(self, *, show: Literal["arcs", "bht", "tags", "all"] = "arcs") -> str:
         """Return a drawing of the tree, its binary head tree or its hexatags: see `draw.draw_svg`."""

@@ -6,12 +6,12 @@ Each process has a Parser of its own with one thread: on one machine that is fas
 import itertools
 import multiprocessing
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
-from hexatagger.config import Task
 from hexatagger.errors import HexataggerError
 from hexatagger.parser import Parser, Precision, load
 from hexatagger.sentence import Sentence
@@ -28,16 +28,16 @@ def parse_parallel(
     *,
     workers: int,
     precision: Precision = "auto",
-    keep: Sequence[Task] = (),
+    **options: Any,
 ) -> Iterator[Sentence]:
-    """Yield sentences parsed by so many processes, in the order given."""
+    """Yield sentences parsed by so many processes, in the order given; options as for `Parser.parse_sentences`."""
     context = multiprocessing.get_context("spawn")  # subtle: a fork would copy the threads' locks of onnxruntime
     pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(model, precision))
     waiting: deque[Future[list[Sentence]]] = deque()
     try:
         stream = iter(sentences)
         while chunk := list(itertools.islice(stream, _CHUNK)):
-            waiting.append(pool.submit(_parse, chunk, keep))
+            waiting.append(pool.submit(_parse, chunk, options))
             if len(waiting) > 2 * workers:
                 yield from waiting.popleft().result()
         while waiting:
@@ -49,9 +49,9 @@ def parse_parallel(
 
 
 def _start(model: str | Path, precision: Precision) -> None:
-    global _parser  # noqa: PLW0603
+    global _parser
     _parser = load(model, precision=precision, threads=1)
 
 
-def _parse(sentences: list[Sentence], keep: Sequence[Task]) -> list[Sentence]:
-    return _parser.parse_sentences(sentences, keep=keep)
+def _parse(sentences: list[Sentence], options: dict[str, Any]) -> list[Sentence]:
+    return _parser.parse_sentences(sentences, **options)

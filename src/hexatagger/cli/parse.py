@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 import click
 
@@ -13,7 +13,6 @@ from hexatagger.errors import ConfigError
 from hexatagger.files import File, open_binary, open_output, read_lines
 
 if TYPE_CHECKING:
-    from hexatagger.config import Task
     from hexatagger.parser import Parser
     from hexatagger.sentence import Sentence
 
@@ -24,7 +23,9 @@ COLUMNS = ("upos", "xpos", "feats", "lemma")
 
 @click.command()
 @click.argument("text", nargs=-1)
-@click.option("-f", "--file", "files", multiple=True, help="File to parse instead of TEXT; may be given again; - is stdin.")
+@click.option(
+    "-f", "--file", "files", multiple=True, help="File to parse instead of TEXT; may be given again; - is stdin."
+)
 @click.option("--model", default="en", show_default=True, help="Folder of a model, or en: the one inside the package.")
 @click.option(
     "--from",
@@ -41,7 +42,18 @@ COLUMNS = ("upos", "xpos", "feats", "lemma")
     help="What to write.  [default: tree in a terminal, conllu elsewhere]",
 )
 @click.option("-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]")
-@click.option("--keep", default="", help="Columns of CoNLL-U input to leave as they are where filled: upos,xpos,feats,lemma.")
+@click.option(
+    "--keep", default="", help="Columns of CoNLL-U input to leave as they are where filled: upos,xpos,feats,lemma."
+)
+@click.option(
+    "--probabilities", is_flag=True, help="Say how probable each head and the tree are: MISC HeadProb, # tree_prob."
+)
+@click.option(
+    "--k", default=1, show_default=True, type=click.IntRange(1), help="Give the k best trees of each sentence."
+)
+@click.option(
+    "--respect", default="", help="Columns of CoNLL-U input that the tree must obey where filled: head,deprel."
+)
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes to parse with.")
 @click.option("--resume", is_flag=True, help="Keep what is done in OUTPUT.partial, and go on from there if it exists.")
 def parse(
@@ -52,6 +64,9 @@ def parse(
     target: Output | None,
     output: str,
     keep: str,
+    probabilities: bool,
+    k: int,
+    respect: str,
     workers: int,
     resume: bool,
 ) -> None:
@@ -62,6 +77,7 @@ def parse(
       hexatagger parse -f book.txt -o book.conllu --workers 4
       hexatagger parse --from conllu -f words.conllu --keep upos,lemma
       echo "one sentence , cut into words" | hexatagger parse --from words
+      hexatagger parse --k 3 --probabilities "I saw the man with the telescope."
 
     json is an object a sentence, one on each line.
     """
@@ -69,29 +85,41 @@ def parse(
 
     if text and files:
         raise ConfigError("both TEXT and --file are given: give one of them")
-    kept = _columns(keep)
+    options = {
+        "keep": _columns("--keep", keep, COLUMNS),
+        "respect": _columns("--respect", respect, ("head", "deprel")),
+        "probabilities": probabilities,
+        "k": k,
+    }
     chosen: Output = target or ("tree" if output == "-" and sys.stdout.isatty() else "conllu")
     parser = load(model, threads=1 if workers > 1 else None)
     names = list(files) or ([] if text else ["-"])
     meter = _Meter([name for name in files if name != "-"])
     given: list[File] = ["-" if name == "-" else cast("File", _Watched(name, meter)) for name in names]
-    done = _partial(output, chosen) if resume else 0
+    done = _partial(output, chosen, k) if resume else 0
     with meter.bar:
         sentences = itertools.islice(_sentences(parser, source, text, given), done, None)
-        _write(meter.count(_parsed(parser, model, sentences, kept, workers)), chosen, output, resume=resume)
+        parsed = _parsed(parser, model, sentences, workers, options)
+        counted = meter.count(parsed)
+        _write(counted if chosen == "json" else _with_alternatives(counted), chosen, output, resume=resume)
 
 
-def _columns(names: str) -> "list[Task]":
+def _columns(option: str, names: str, choices: Sequence[str]) -> list[str]:
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     for name in chosen:
-        if name not in COLUMNS:
-            raise ConfigError(f"--keep '{name}' is not one of: {', '.join(COLUMNS)}")
-    return chosen  # type: ignore[return-value]
+        if name not in choices:
+            raise ConfigError(f"{option} '{name}' is not one of: {', '.join(choices)}")
+    return chosen
 
 
-def _sentences(
-    parser: "Parser", source: Input, texts: Sequence[str], files: "Sequence[File]"
-) -> "Iterator[Sentence]":
+def _with_alternatives(sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
+    """Let the alternatives of a sentence follow it."""
+    for sentence in sentences:
+        yield sentence
+        yield from sentence.alternatives
+
+
+def _sentences(parser: "Parser", source: Input, texts: Sequence[str], files: "Sequence[File]") -> "Iterator[Sentence]":
     """Read all that is to be parsed, as a stream."""
     from hexatagger.conllu import read_conllu
     from hexatagger.rawtext import words_of
@@ -109,14 +137,14 @@ def _sentences(
 
 
 def _parsed(
-    parser: "Parser", model: str, sentences: "Iterator[Sentence]", keep: "list[Task]", workers: int
+    parser: "Parser", model: str, sentences: "Iterator[Sentence]", workers: int, options: dict[str, Any]
 ) -> "Iterator[Sentence]":
     if workers > 1:
         from hexatagger.workers import parse_parallel
 
-        yield from parse_parallel(model, sentences, workers=workers, keep=keep)
+        yield from parse_parallel(model, sentences, workers=workers, **options)
     else:
-        yield from parser.stream(sentences, keep=keep)
+        yield from parser.stream(sentences, **options)
 
 
 def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
@@ -162,8 +190,10 @@ def _partial_path(output: str) -> Path:
     return Path(f"{output}.partial")
 
 
-def _partial(output: str, target: Output) -> int:
+def _partial(output: str, target: Output, k: int) -> int:
     """Return how many sentences of an earlier run are there already; cut off what is not whole."""
+    if k > 1:
+        raise ConfigError("--resume and --k do not go together: sentences could not be counted")
     if output == "-" or target not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
         raise ConfigError("--resume needs a plain output file (-o) of conllu, json or tags")
     path = _partial_path(output)
@@ -184,7 +214,14 @@ class _Meter:
 
     def __init__(self, names: Sequence[str]) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         paths = [Path(name) for name in names]
         known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)

@@ -1,7 +1,22 @@
-"""Scores → tags: the best legal sequence, exactly, for a batch of sentences at once; and tags → heads for the batch."""
+"""Scores → tags, exactly: the best legal sequence, how sure it is, what else there is, and what obeys constraints.
+
+For a batch of sentences at once:
+
+    best                the best sequence, and `heads` of sequences
+    posteriors          log Z over legal sequences and the probability of every tag
+    arc_probabilities   the probability of every head of every word
+    kbest               the k best different trees with their probabilities
+    sample              draws from the distribution over legal sequences
+    sequence_scores     sums of scores; less log Z, log-probabilities
+    tree_scores         the same for trees: all sequences of a tree together
+
+For one sentence, `best_constrained` with `Constraints`. All take leaf and internal scores as `best` does.
+"""
 
 from hexatagger.decode.arcs import Arcs, arc_probabilities
 from hexatagger.decode.batch import best, heads
+from hexatagger.decode.constrained import Constrained, best_constrained
+from hexatagger.decode.constraints import Constraints, check_constraints
 from hexatagger.decode.marginals import Posteriors, posteriors
 from hexatagger.decode.ranking import Ranked, kbest
 from hexatagger.decode.sampling import sample
@@ -9,10 +24,14 @@ from hexatagger.decode.trees import sequence_scores, tree_scores
 
 __all__ = [
     "Arcs",
+    "Constrained",
+    "Constraints",
     "Posteriors",
     "Ranked",
     "arc_probabilities",
     "best",
+    "best_constrained",
+    "check_constraints",
     "heads",
     "kbest",
     "posteriors",

@@ -12,11 +12,12 @@ An arc joins the heads of the two parts of a node:
 
     p(h → d) = Σ p(node i…j split at k, head left) · p(h heads i…k) · p(d heads k+1…j)    and the mirror image
 
-Splits and nodes are O(N³), heads and arcs O(N⁴), but of multiplications in matrix products and with a small constant. Sums
-are kept as logs, all else are probabilities: nothing overflows. Longer sentences are sampled, and the answer says so.
+Splits and nodes are O(N³), heads and arcs O(N⁴), but of multiplications in matrix products and with a small constant.
+Sums are kept as logs, all else are probabilities: nothing overflows. Longer sentences are sampled, and the answer says
+so.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from hexatagger.decode.batch import heads
 from hexatagger.decode.marginals import divisions
 from hexatagger.decode.sampling import sample
-from hexatagger.decode.table import Ints, Scores, by_size, checked, refuse_impossible
+from hexatagger.decode.table import Ints, Scores, alike, by_size, checked, refuse_impossible
 from hexatagger.errors import DecodeError
 
 EXACT_WORDS = 100
@@ -79,10 +80,11 @@ class Arcs:
         if scores.ndim != 3 or len(scores) != words or scores.shape[1] not in (1, 2):
             raise DecodeError(f"relation {scores.shape} must be (words, 2 or 1, relations) with {words} words")
         roots = np.isin(np.arange(scores.shape[2]), list(root))
-        if not roots.any() or roots.all():
-            return np.einsum("wth,wtr->whr", self.joint, np.broadcast_to(_softmax(scores), (words, 2, scores.shape[2])))
         found = np.zeros((words, size, scores.shape[2]))
-        for chosen, mask in ((slice(0, 1), roots), (slice(1, None), ~roots)):
+        special = roots.any() and not roots.all()
+        for chosen, mask in (
+            ((slice(0, 1), roots), (slice(1, None), ~roots)) if special else ((slice(None), roots | True),)
+        ):
             shares = np.broadcast_to(_softmax(scores[:, :, mask]), (words, 2, int(mask.sum())))
             found[:, chosen, mask] = np.einsum("wth,wtr->whr", self.joint[:, :, chosen], shares)
         return found
@@ -99,8 +101,8 @@ def arc_probabilities(
 ) -> list[Arcs]:
     """Return for each sentence the probability of every head of every word; scores as for `best`.
 
-    Exact up to `exact_words` words; of longer sentences `samples` sequences are drawn, and `Arcs.error` says how far the
-    shares may be off.
+    Exact up to `exact_words` words; of longer sentences `samples` sequences are drawn, and `Arcs.error` says how far
+    the shares may be off.
 
     >>> [arcs] = arc_probabilities(np.zeros((1, 3, 2)), np.zeros((1, 2, 4)), [3])
     >>> arcs.head.round(3).tolist()  # 8 sequences, 7 trees: of word 2 with both others there are two sequences
@@ -109,7 +111,7 @@ def arc_probabilities(
     leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
     found = [Arcs(np.zeros((0, 2, 1)), 0)] * len(sizes)
     order = by_size(sizes)
-    for numbers in _parts(order[sizes[order] <= exact_words], sizes):
+    for numbers in alike(order[sizes[order] <= exact_words], sizes, cells=_CELLS, power=3, least=4):
         longest = int(sizes[numbers[0]])
         leaves, nodes = leaf_scores[numbers, :longest], internal_scores[numbers, : longest - 1]
         joint = _exact(leaves, nodes, sizes[numbers], numbers)
@@ -120,17 +122,6 @@ def arc_probabilities(
         [drawn] = sample(leaf_scores[[number]], internal_scores[[number]], [size], samples, seed=seed)
         found[number] = Arcs(_shares(drawn, size), samples)
     return found
-
-
-def _parts(order: Ints, sizes: Ints) -> Iterator[Ints]:
-    """Cut sentences in falling order of size into parts of like sizes that do not take too much memory."""
-    start = 0
-    while start < len(order):
-        longest = int(sizes[order[start]])
-        alike = int(np.searchsorted(-sizes[order], -0.8 * longest, side="right"))
-        stop = min(max(alike, start + 1), start + max(1, _CELLS // longest**3))
-        yield order[start:stop]
-        start = stop
 
 
 def _shares(drawn: NDArray[np.int8], size: int) -> Scores:
@@ -176,7 +167,9 @@ def _split(leaf: Scores, internal: Scores) -> tuple[list[Scores], Scores]:
     # Log sums of nodes: left children by their begin, right children by their end, both by size less 1.
     lefts, rights = np.empty((2, batch, words, words))
     lefts[:, :, 0], rights[:, :, 0] = leaf[:, :, 0], leaf[:, :, 1]
-    sides = _windows(np.stack([np.logaddexp(internal[:, :, side], internal[:, :, side + 1]) for side in (0, 2)], axis=1))
+    sides = _windows(
+        np.stack([np.logaddexp(internal[:, :, side], internal[:, :, side + 1]) for side in (0, 2)], axis=1)
+    )
     splits = [np.empty(0)]
     for m in range(1, words):
         parts = lefts[:, :-m, :m] + rights[:, m:, m - 1 :: -1]
@@ -202,8 +195,8 @@ def _windows(gaps: Scores) -> Scores:
 def _headed(splits: list[Scores], head_left: Scores) -> tuple[Scores, Scores]:
     """Return which word heads a node, with its leaf tag: (child side, batch, place, size less 1, 2 · words).
 
-    Twice: by the place of the begin, where the last axis is 2 · words on from it + leaf tag; and by the place of the end,
-    where it is the same row backwards: 2 · words back from it + 1 − leaf tag.
+    Twice: by the place of the begin, where the last axis is 2 · words on from it + leaf tag; and by the place of the
+    end, where it is the same row backwards: 2 · words back from it + 1 − leaf tag.
     """
     batch, words = len(head_left), len(splits)
     from_begin, from_end = np.zeros((2, 2, batch, words, words, 2 * words))

@@ -1,19 +1,19 @@
 """What I know: constraints on the tree of a sentence, what they mean for arcs, and what contradicts what.
 
-Words are numbered from 1, head 0 is the root, relations are numbers of the caller's. A constraint on heads says which arcs
-may be; one on relations may do so too, as the root word, and no other, has a relation of the root. A span is a unit: one of
-its words has its head outside or is the root, the heads of the others are inside, and what depends on it from outside depends
-on that one word. In "I saw [the man] with the telescope" this holds whatever "with" depends on.
+Words are numbered from 1, head 0 is the root, relations are numbers of the caller's. A constraint on heads says which
+arcs may be; one on relations may do so too, as the root word, and no other, has a relation of the root. A span is a
+unit: one of its words has its head outside or is the root, the heads of the others are inside, and what depends on it
+from outside depends on that one word. In "I saw [the man] with the telescope" this holds whatever "with" depends on.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.errors import ConstraintError
-from hexatagger.tree import crossing_arcs
 
 Bools = NDArray[np.bool_]
 
@@ -26,8 +26,8 @@ class Constraints:
     """Word → its head."""
     forbidden: Collection[tuple[int, int]] = ()
     """Pairs of a word and a head it must not have."""
-    relations: Mapping[int, Collection[int]] = field(default_factory=dict)
-    """Word → the relations it may have."""
+    relations: Mapping[int, Collection[Any]] = field(default_factory=dict)
+    """Word → the relations it may have: numbers here, names for a Parser."""
     root: int | None = None
     """The word that is the root: the same as head 0."""
     spans: Collection[tuple[int, int]] = ()
@@ -171,8 +171,8 @@ def obeys(heads: Sequence[int], allowed: Bools, spans: Collection[tuple[int, int
     """Say whether a tree has only allowed arcs and all spans are units of it.
 
     >>> everything = allowed_arcs(Constraints(), 3)
-    >>> obeys([2, 0, 2], everything, [(1, 2)]), obeys([2, 3, 0], everything, [(1, 2)]), obeys([3, 3, 0], everything, [(1, 2)])
-    (True, True, False)
+    >>> [obeys(heads, everything, [(1, 2)]) for heads in ([2, 0, 2], [2, 3, 0], [3, 3, 0])]
+    [True, True, False]
     """
     if not allowed[list(heads), range(1, len(heads) + 1)].all():
         return False

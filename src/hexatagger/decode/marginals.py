@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hexatagger.decode.lattice import greatest_depth
-from hexatagger.decode.table import Ints, Moves, Scores, by_size, checked, fill, moves, refuse_impossible, total
+from hexatagger.decode.table import Ints, Moves, Scores, alike, by_size, checked, fill, moves, refuse_impossible, total
 
 _ALL_LEVELS = 32
 """Sentences that cannot go deeper get all levels at once; the others begin with as many."""
+_CELLS = 400_000
+"""How large a table may get; sentences are taken in parts accordingly."""
 _LOST = 1e-12
 """The share of the mass that may lie deeper than the table goes."""
 
@@ -57,12 +59,10 @@ def posteriors(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> Post
 
 
 def mass(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Moves, Scores]]:
-    """Yield parts of a batch: the numbers of the sentences, their moves, and a table that holds all but 1e-12 of the mass."""
+    """Yield parts of a batch: numbers of sentences, their moves, and a table with all but 1e-12 of the mass."""
     order = by_size(sizes)
     short = greatest_depth(sizes[order]) <= _ALL_LEVELS
-    for numbers in (*order[~short][:, None], order[short]):
-        if not numbers.size:
-            continue
+    for numbers in (*order[~short][:, None], *alike(order[short], sizes, cells=_CELLS, power=2, least=64)):
         longest = int(sizes[numbers[0]])
         steps = moves(leaf[numbers, :longest], internal[numbers, : longest - 1], sizes[numbers], np.logaddexp)
         levels = max(1, min(int(greatest_depth(longest)), _ALL_LEVELS))
@@ -73,7 +73,6 @@ def mass(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Mo
                 break
             bound = total(steps, fill(steps, np.logaddexp, levels))
             refuse_impossible(bound, numbers)
-            # subtle: not `bound - found`, which is NaN-free but loses everything if nothing was found
             if (total(steps, value) > bound - _LOST).all():
                 break
             levels = min(2 * levels, int(greatest_depth(longest)))
@@ -93,7 +92,7 @@ def _move_shares(steps: Moves, value: Scores, log_z: Scores) -> tuple[Scores, Sc
     before = before[np.maximum(steps.sizes - places, 1), 1:-2, np.arange(batch)].transpose(0, 2, 1)
     inside = (places < steps.sizes - 1)[:, None]
     after = np.where(inside, value[2:], -np.inf)
-    before = np.where(inside, before - log_z, -np.inf)
+    before = np.where(inside, before, -np.inf) - log_z
     for share, scores, ahead in (
         (up, steps.up, after[:, 2:-1]),
         (stay, steps.stay, after[:, 1:-2]),
@@ -113,7 +112,9 @@ def _tag_shares(leaf: Scores, internal: Scores, steps: Moves, shares: tuple[Scor
     rows, sizes = np.arange(len(leaf)), steps.sizes
     leaves[rows, sizes - 1, (sizes > 1).astype(np.intp)] = 1
     l_child, r_child = up + by_r, down + by_l
-    return leaves, np.stack([l_child * l_left, l_child * (1 - l_left), r_child * r_left, r_child * (1 - r_left)], axis=-1)
+    return leaves, np.stack(
+        [l_child * l_left, l_child * (1 - l_left), r_child * r_left, r_child * (1 - r_left)], axis=-1
+    )
 
 
 def divisions(leaf: Scores, internal: Scores) -> tuple[Scores, Scores, Scores]:
@@ -130,4 +131,5 @@ def _part(one: Scores, other: Scores) -> Scores:
     """Return exp(one) / (exp(one) + exp(other)); 1 where both are −inf, as nothing is divided there."""
     whole = np.logaddexp(one, other)
     nothing = np.isneginf(whole)
-    return np.exp(np.where(nothing, 0.0, one) - np.where(nothing, 0.0, whole))
+    share: Scores = np.exp(np.where(nothing, 0.0, one) - np.where(nothing, 0.0, whole))
+    return share

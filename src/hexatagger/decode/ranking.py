@@ -1,30 +1,38 @@
 """What else: the k best trees of every sentence, all different, with their probabilities.
 
-A tree may have many sequences (see `trees`). Trees are ranked by the score of their best sequence, so that the first is the
-tree of `best`; their probability is that of all their sequences together. (The two orders may differ: a tree of many middling
-sequences can be more probable than that of the best one.)
+A tree may have many sequences (see `trees`). Trees are ranked by the score of their best sequence, so that the first is
+the tree of `best`; their probability is that of all their sequences together. (The two orders may differ: a tree of
+many middling sequences can be more probable than that of the best one.)
 
 Sequences are listed from the best on, lazily, in rounds over the whole batch. The table of `best` says what the best
-sequence is that leaves a listed one at a given word with a given pair of tags; the best of all these is the next one, and it
-is left in turn only behind the word where it left. Each sequence comes once, a round costs O(N) a sentence. It ends with the
-k-th tree that is not yet there. Where a tree has so many sequences that this takes too long, `chart` gives the answer.
+sequence is that leaves a listed one at a given word with a given pair of tags; the best of all these is the next one,
+and it is left in turn only behind the word where it left. Each sequence comes once, a round costs O(N) a sentence. It
+ends with the k-th tree that was not yet there.
+
+A tree may have so many sequences that this does not end. Then trees themselves are listed: the best tree that differs
+from a listed one at a given word, and agrees with it before, is the best under constraints on heads (see
+`constrained`). This takes k · N searches of O(N⁴), whatever the scores.
 """
 
+import heapq
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.decode.batch import best, heads
-from hexatagger.decode.chart import best_trees
+from hexatagger.decode.constrained import search
+from hexatagger.decode.constraints import Bools, Constraints, allowed_arcs
 from hexatagger.decode.marginals import mass
-from hexatagger.decode.table import LEVELS, Ints, Scores, Tags, by_size, checked, fill, moves, total
-from hexatagger.decode.trees import best_of_tree, sequence_scores_unchecked, tree_scores_unchecked
+from hexatagger.decode.table import LEVELS, Ints, Scores, Tags, alike, by_size, checked, fill, moves, total
+from hexatagger.decode.trees import sequence_scores_unchecked, tree_scores_unchecked
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import Hexatag
 
-_CELLS = 3_000_000
-"""How many ways to leave listed sequences are kept of a sentence before the chart takes over."""
+_CELLS = 5000
+"""How many words are worked on at once."""
+_ROUNDS = 2000
+"""How many sequences of a sentence are listed before trees are listed instead."""
 _CHANGE = np.array([1, 1, 0, 0, 0, 0, -1, -1])
 """What the eight pairs of a leaf tag and an internal tag do to the depth, in dictionary order."""
 
@@ -46,8 +54,8 @@ def kbest(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, k: int) -> l
     """Return for each sentence its k best different trees, best first, or all there are; scores as for `best`.
 
     >>> [trees] = kbest(np.zeros((1, 2, 2)), np.log([[[3, 1, 9, 9]]]), [2], 5)
-    >>> [(tree.heads.tolist(), round(np.exp(tree.log_probability), 9)) for tree in trees]
-    [([0, 1], 0.75), ([2, 0], 0.25)]
+    >>> [(tree.heads.tolist(), f"{np.exp(tree.log_probability):.2f}") for tree in trees]
+    [([0, 1], '0.75'), ([2, 0], '0.25')]
     """
     if k < 1:
         raise DecodeError(f"k is {k}: at least 1 is needed")
@@ -60,18 +68,19 @@ def kbest(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, k: int) -> l
         listed[number].append((np.empty(0, np.intp), np.empty(0, np.int8)))
     todo, levels = by_size(sizes), LEVELS
     while todo.size:
-        longest = int(sizes[todo[0]])
-        found, deeper = _list(leaf_scores[todo, :longest], internal_scores[todo, : longest - 1], sizes[todo], k, levels)
-        for number, trees in zip(todo.tolist(), found, strict=True):
-            listed[number] = trees
-        todo = todo[deeper]
-        levels *= 2
+        again = [np.empty(0, np.intp)]
+        for part in alike(todo, sizes, cells=_CELLS, power=1, least=32):
+            longest = int(sizes[part[0]])
+            leaves, nodes = leaf_scores[part, :longest], internal_scores[part, : longest - 1]
+            found, deeper = _list(leaves, nodes, sizes[part], k, levels)
+            for number, trees in zip(part.tolist(), found, strict=True):
+                listed[number] = trees
+            again.append(part[deeper])
+        todo, levels = np.concatenate(again), 2 * levels
     return _ranked(listed, leaf_scores, internal_scores, log_z)
 
 
-def _ranked(
-    listed: list[list[tuple[Ints, Tags]]], leaf: Scores, internal: Scores, log_z: Scores
-) -> list[list[Ranked]]:
+def _ranked(listed: list[list[tuple[Ints, Tags]]], leaf: Scores, internal: Scores, log_z: Scores) -> list[list[Ranked]]:
     """Add scores and probabilities."""
     rows = np.repeat(np.arange(len(listed)), [len(trees) for trees in listed])
     flat = [tree for trees in listed for tree in trees]
@@ -99,51 +108,46 @@ def _list(
     deeper = np.zeros(batch, np.bool_)
     active = np.arange(batch)  # the sentences still at work; everything below goes with it
     first = np.zeros((batch, 2 * words - 1), np.int8)
-    for row, tags in enumerate(best(leaf, internal, sizes)):
-        first[row, : len(tags)] = tags
+    for row, sequence in enumerate(best(leaf, internal, sizes)):
+        first[row, : len(sequence)] = sequence
     path = np.where(np.arange(words - 1) < sizes[:, None] - 1, first[:, :-1:2] * 4 + first[:, 1::2] - 2, 0)
     left_at = np.full(batch, -1)
     # By sentence and listed sequence: its pairs of tags, the sums when it is left, and the best of these.
-    paths = np.empty((batch, 0, words - 1), path.dtype)
-    ways, tops = np.empty((batch, 0, 8 * (words - 1))), np.empty((batch, 0))
-    while True:
+    paths = np.empty((batch, 8, words - 1), np.int8)
+    ways, tops = np.empty((batch, 8, 8 * (words - 1))), np.full((batch, 8), -np.inf)
+    for number in range(_ROUNDS):
         ahead, too_deep = lattice.leave(active, path, left_at)
         deeper[active[too_deep]] = True
         going = ~too_deep
-        trees = heads([tags for tags in lattice.tags(active, path)])
-        for place, (row, tree) in enumerate(zip(active.tolist(), trees, strict=True)):
+        sequences = lattice.tags(active, path)
+        for place, (row, tree) in enumerate(zip(active.tolist(), heads(sequences), strict=True)):
             key = tree.tobytes()
             if going[place] and key not in seen[row]:
                 seen[row].add(key)
-                found[row].append((tree, lattice.tags(active[[place]], path[[place]])[0]))
+                found[row].append((tree, sequences[place]))
                 going[place] = len(found[row]) < k
-        if not going.any():
-            return found, deeper
         if words == 1:
             return found, deeper
-        paths = np.concatenate([paths[going], path[going, None]], axis=1)
-        ways = np.concatenate([ways[going], ahead[going, None]], axis=1)
-        tops = np.concatenate([tops[going], ahead[going, None].max(-1)], axis=1)
-        active = active[going]
-        # The best way to leave any of the listed sequences.
-        rows = np.arange(len(active))
-        which = tops.argmax(1)
-        there = tops[rows, which] > -np.inf
-        if ways.shape[1] * ways.shape[2] > _CELLS:
-            for row in active[there].tolist():
-                found[row] = _by_chart(leaf[row, : sizes[row]], internal[row, : sizes[row] - 1], k, found[row][0])
-                deeper[row] = False
-            there[:] = False
-        if not there.all():  # nothing is left of the others
-            active, paths, ways, tops, which = active[there], paths[there], ways[there], tops[there], which[there]
-            rows = np.arange(len(active))
-        if not len(active):
+        if number == paths.shape[1]:  # twice the room
+            paths, ways = (np.concatenate([array, np.empty_like(array)], axis=1) for array in (paths, ways))
+            tops = np.concatenate([tops, np.full_like(tops, -np.inf)], axis=1)
+        paths[:, number], ways[:, number], tops[:, number] = path, ahead, ahead.max(1)
+        # The best way to leave any of the listed sequences; there may be none left.
+        going &= tops.max(1) > -np.inf
+        if not going.any():
             return found, deeper
+        if not going.all():
+            active, paths, ways, tops = active[going], paths[going], ways[going], tops[going]
+        rows, which = np.arange(len(active)), tops.argmax(1)
         way = ways[rows, which].argmax(1)
         ways[rows, which, way] = -np.inf
         tops[rows, which] = ways[rows, which].max(1)
         left_at = way // 8
         path = lattice.follow(active, paths[rows, which], left_at, way % 8)
+    for row in active.tolist():
+        size = int(sizes[row])
+        found[row] = list_trees(leaf[row, :size], internal[row, : size - 1], k, found[row][0][1])
+    return found, deeper
 
 
 class _Lattice:
@@ -161,7 +165,7 @@ class _Lattice:
     def depths(self, rows: Ints, path: NDArray[np.int8]) -> Ints:
         """Return the depth before every word but the last."""
         change = np.where(self.inside[rows], _CHANGE[path], 0)
-        return np.cumsum(change, axis=1) - change  # type: ignore[no-any-return]
+        return np.cumsum(change, axis=1) - change
 
     def leave(self, rows: Ints, path: NDArray[np.int8], left_at: Ints) -> tuple[Scores, NDArray[np.bool_]]:
         """Return the best sums of sequences that leave the paths behind `left_at`, and which paths are too deep."""
@@ -207,8 +211,22 @@ class _Lattice:
         return [row[: 2 * size - 1] for row, size in zip(tags, sizes.tolist(), strict=True)]
 
 
-def _by_chart(leaf: Scores, internal: Scores, k: int, first: tuple[Ints, Tags]) -> list[tuple[Ints, Tags]]:
-    """Return the trees of the chart, the first of them that of `best`."""
-    trees = [np.array(found, np.intp) for found in best_trees(leaf, internal, k + 1)]
-    others = [tree for tree in trees if not np.array_equal(tree, first[0])][: k - 1]
-    return [first, *((tree, np.array(best_of_tree(tree.tolist(), leaf, internal)[1], np.int8)) for tree in others)]
+def list_trees(leaf: Scores, internal: Scores, k: int, first: Tags) -> list[tuple[Ints, Tags]]:
+    """Return the k best trees of one sentence from its best sequence on, each as the best under constraints."""
+    found: list[tuple[Ints, Tags]] = []
+    # Best sequences of sets of trees that exclude one another: the allowed arcs, with the heads of the words before
+    # `start` fixed. The second entry keeps equals in order and the others from being compared.
+    sets: list[tuple[float, int, Tags, Bools, int]] = [(0.0, 0, first, allowed_arcs(Constraints(), len(leaf)), 1)]
+    made = 1
+    while sets and len(found) < k:
+        _, _, tags, allowed, start = heapq.heappop(sets)
+        [tree] = heads([tags])
+        found.append((tree, tags))
+        for word in range(start, len(tree) + 1) if len(found) < k else ():
+            others = allowed.copy()
+            others[tree[word - 1], word] = False
+            if (best_of_others := search(leaf, internal, others)) is not None:
+                heapq.heappush(sets, (-best_of_others[0], made, best_of_others[1], others, word))
+                made += 1
+            allowed[:, word] = np.arange(len(allowed)) == tree[word - 1]
+    return found

@@ -26,26 +26,28 @@ def sample(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, n: int, *, 
     found = [np.zeros((n, 0), np.int8)] * len(sizes)
     for numbers, steps, value in mass(leaf_scores, internal_scores, sizes):
         words = len(value)
-        chance = np.zeros((3, words, len(numbers), n))
-        for column, size in enumerate(steps.sizes.tolist()):
-            # subtle: words first, so that a sentence's numbers do not depend on how long the longest one is
-            chance[:, :size, column] = np.random.default_rng((seed, size)).random((size, 3, n)).swapaxes(0, 1)
-        drawn = _draw(leaf_scores[numbers, :words], internal_scores[numbers, : words - 1], steps, value, chance)
+        chances = [np.random.default_rng((seed, size)) for size in steps.sizes.tolist()]
+        drawn = _draw(leaf_scores[numbers, :words], internal_scores[numbers, : words - 1], steps, value, chances, n)
         for number, size, tags in zip(numbers.tolist(), steps.sizes.tolist(), drawn, strict=True):
             found[number] = tags[:, : 2 * size - 1].copy()
     return found
 
 
-def _draw(leaf: Scores, internal: Scores, steps: Moves, value: Scores, chance: Scores) -> Tags:
-    """Draw: `chance` is (3, words, batch, n), a number in [0, 1) for the move, the leaf and the head side of every word."""
-    _, words, batch, n = chance.shape
+def _draw(
+    leaf: Scores, internal: Scores, steps: Moves, value: Scores, chances: list[np.random.Generator], n: int
+) -> Tags:
+    """Draw n sequences of each sentence, each with its own source of chance: (batch, n, tags)."""
+    batch, words = leaf.shape[:2]
     tags = np.zeros((batch, n, 2 * words - 1), np.int8)
     depth = np.zeros((batch, n), np.intp)
     columns = np.arange(batch)[:, None]
     stay_left, l_left, r_left = (share.T[:, :, None] for share in divisions(leaf, internal))
+    reach = steps.reach.tolist()
     for word in range(words - 1):
-        going = int(steps.reach[word + 1])
+        going = reach[word + 1]
         here = depth[:going]
+        # subtle: word by word from the sentence's own source, so that the rest of the batch makes no difference
+        chance = np.stack([source.random((3, n)) for source in chances[:going]], axis=1)  # move, leaf, head side
         if word == 0:
             up = np.ones((going, n), np.bool_)
             down = ~up
@@ -56,10 +58,10 @@ def _draw(leaf: Scores, internal: Scores, steps: Moves, value: Scores, chance: S
                 np.exp(value[word + 1, here + change, here_columns] + scores[word, :going, None] - sums)
                 for change, scores in ((1, steps.up), (0, steps.stay), (-1, steps.down))
             ]
-            up, down = _choose(chance[0, word, :going], *shares)
-        left = up | ~(down | (chance[1, word, :going] >= stay_left[word, :going]))
+            up, down = _choose(chance[0], *shares)
+        left = up | ~(down | (chance[1] >= stay_left[word, :going]))
         r_child = down | (left & ~up)
-        head_left = chance[2, word, :going] < np.where(r_child, r_left[word, :going], l_left[word, :going])
+        head_left = chance[2] < np.where(r_child, r_left[word, :going], l_left[word, :going])
         tags[:going, :, 2 * word] = ~left
         tags[:going, :, 2 * word + 1] = Hexatag.L_HEAD_L + 2 * r_child + ~head_left
         here += up

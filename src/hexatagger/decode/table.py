@@ -1,14 +1,15 @@
 """One table over (word, depth), filled for a batch of sentences at once: every answer is read off this table.
 
-A word makes one of three moves between depths (see `lattice`): up, stay, down. The table holds, for every word and every
-depth before it, the sum over all legal ways to the end of the sentence; what "sum" means is the caller's choice:
+A word makes one of three moves between depths (see `lattice`): up, stay, down. The table holds, for every word and
+every depth before it, the sum over all legal ways to the end of the sentence; what "sum" means is the caller's choice:
 `np.maximum` for the best sequence, `np.logaddexp` for the mass of all. The same table filled for the sentence read from
 its end says what lies before a word (`turned`).
 
-The table has a number of levels, as real sentences need few. Its last row, "deeper than that", allows everything, and so
-bounds from above what deeper sequences could add: each reader says how it stays exact.
+The table has a number of levels, as real sentences need few. Its last row, "deeper than that", allows everything, and
+so bounds from above what deeper sequences could add: each reader says how it stays exact.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,10 +82,10 @@ def moves(leaf: Scores, internal: Scores, sizes: Ints, plus: np.ufunc) -> Moves:
 
 
 def fill(steps: Moves, plus: np.ufunc, levels: int, *, deeper: bool = True) -> Scores:
-    """Return the sums from every word to the end: (words, levels + 3, batch), the second axis the depth before the word.
+    """Return the sums from every word to the end: (words, levels + 3, batch), the second axis the depth before it.
 
-    Depth 0 is illegal, depth `levels` + 1 the row "deeper" (−inf unless `deeper`), what follows it is never reached.
-    Row 0 of the first axis is empty: the first word is at depth 0, its sum is `total`.
+    Depth 0 is illegal, depth `levels` + 1 the row "deeper" (−inf unless `deeper`), the row behind it is always −inf.
+    What stands for the first word (its sum is `total`) and behind the end of a sentence means nothing.
     """
     words, batch = steps.last.shape
     up, stay, down, last, reach = steps.up, steps.stay, steps.down, steps.last, steps.reach.tolist()
@@ -113,13 +114,31 @@ def fill(steps: Moves, plus: np.ufunc, levels: int, *, deeper: bool = True) -> S
 
 def total(steps: Moves, value: Scores) -> Scores:
     """Return the sum over whole sentences: (batch,)."""
-    return np.where(steps.sizes > 1, steps.first + value[1, 1], steps.left) if len(value) > 1 else steps.left
+    if len(value) == 1:
+        return steps.left
+    # subtle: what is never filled is not even added to, as anything may be there, a number that makes numpy warn too
+    more = steps.sizes > 1
+    return np.where(more, steps.first, steps.left) + np.where(more, value[1, 1], 0.0)
 
 
 def by_size(sizes: Ints) -> Ints:
     """Return the numbers of the sentences that have words, longest first: those that have a word are then a slice."""
     order = np.argsort(-sizes, kind="stable")
     return order[sizes[order] > 0].astype(np.intp)
+
+
+def alike(order: Ints, sizes: Ints, *, cells: int, power: int, least: int = 1) -> Iterator[Ints]:
+    """Cut sentences in falling order of size into parts of like sizes, as short ones pay for the longest.
+
+    A part has at least so many sentences, but no more than `cells` cells, if a sentence has its size to this power.
+    """
+    start = 0
+    while start < len(order):
+        longest = int(sizes[order[start]])
+        stop = int(np.searchsorted(-sizes[order], -0.75 * longest, side="right"))
+        stop = min(max(stop, start + least), start + max(1, cells // longest**power), len(order))
+        yield order[start:stop]
+        start = stop
 
 
 def refuse_impossible(totals: Scores, numbers: Ints) -> None:

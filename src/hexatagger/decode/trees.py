@@ -1,10 +1,10 @@
 """The score of a sequence and of a tree: all sequences that stand for the same tree, taken together.
 
-A word takes in its left dependents nearest first and its right dependents nearest first, but nothing says in which order
-the two rows are mixed: with l and r dependents there are C(l + r, l) ways, each another binary head tree with other tags.
-What tag a node gets depends only on what is taken in next (a left dependent makes it a right child, a right one a left
-child), so the ways of a word are the paths through an l × r grid, and the words are independent of one another: a sum
-over exponentially many sequences takes O(Σ l·r), at most O(N²), usually O(N).
+A word takes in its left dependents nearest first and its right dependents nearest first, but nothing says in which
+order the two rows are mixed: with l and r dependents there are C(l + r, l) ways, each another binary head tree with
+other tags. What tag a node gets depends only on what is taken in next (a left dependent makes it a right child, a right
+one a left child), so the ways of a word are the paths through an l × r grid, and the words are independent of one
+another: a sum over exponentially many sequences takes O(Σ l·r), at most O(N²), usually O(N).
 """
 
 from collections.abc import Callable, Sequence
@@ -37,12 +37,15 @@ def sequence_scores(tags: Sequence[ArrayLike], leaf: ArrayLike, internal: ArrayL
 
 def sequence_scores_unchecked(tags: Sequence[NDArray[np.integer]], leaf: Scores, internal: Scores) -> Scores:
     """Return the same as `sequence_scores` for what is known to be right."""
-    found = np.zeros(len(tags))
-    for row, sequence in enumerate(tags):
-        leaves, nodes = sequence[::2], sequence[1::2] - Hexatag.L_HEAD_L
-        found[row] = leaf[row, np.arange(len(leaves)), leaves].sum()
-        found[row] += internal[row, np.arange(len(nodes)), nodes].sum()
-    return found
+    sizes = np.array([len(sequence) for sequence in tags], np.intp)
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    flat = np.concatenate([np.empty(0, np.intp), *tags]).astype(np.intp)
+    is_leaf = place % 2 == 0
+    scores = np.empty(len(flat))
+    scores[is_leaf] = leaf[row[is_leaf], place[is_leaf] // 2, flat[is_leaf]]
+    scores[~is_leaf] = internal[row[~is_leaf], place[~is_leaf] // 2, flat[~is_leaf] - Hexatag.L_HEAD_L]
+    return np.bincount(row, scores, len(sizes)).astype(np.float64)
 
 
 def tree_total(heads: Sequence[int], weigh: Callable[[int, Hexatag], T], semiring: Semiring[T]) -> T:
@@ -158,7 +161,7 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores)
     both = (count_left > 0) & (count_right > 0)
     whole = is_right.astype(np.intp)
 
-    # One way only: the leaf and all nodes but the outermost are turned to the next dependent, the outermost as the whole.
+    # One way only: the leaf and all nodes but the outermost are turned to the next dependent, the latter as the whole.
     outermost = np.zeros(len(words), np.bool_)
     first, last = _outermost(head, words)
     outermost[first[first != words]] = outermost[last[last != words]] = True

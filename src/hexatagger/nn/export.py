@@ -1,8 +1,8 @@
 """A trained network as ONNX, in 32 and in 8 bits, checked against torch before anything is written.
 
-The graph goes from pieces to what is needed after it and no further: log-probabilities of leaf and internal tags for the
-decoder, and the number of the best relation (for a root word and for others), mark and label of every further task. So
-nothing as wide as a label set leaves it.
+The graph goes from pieces to what is needed after it and no further: log-probabilities of leaf and internal tags for
+the decoder, and the number of the best relation (for a root word and for others), mark and label of every further
+task. So nothing as wide as a label set leaves it.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import io
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +22,6 @@ from torch import Tensor, nn
 from hexatagger.config import CHARACTERS
 from hexatagger.errors import ConfigError
 from hexatagger.evaluate import evaluate
-from hexatagger.files import replacing
-from hexatagger.folder import read_folder
 from hexatagger.nn.folder import Model, load_model
 from hexatagger.nn.model import reduce_scores
 from hexatagger.nn.quantize import quantize
@@ -52,8 +50,8 @@ class Exported:
 def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
     """Write model.onnx and model.int8.onnx into a model folder, if they do what the network does.
 
-    In 32 bits every score must be within 1e-4 of torch's; 8 bits may cost 0.3 LAS on the dev sentences, which are needed
-    for them.
+    In 32 bits every score must be within 1e-4 of torch's; 8 bits may cost 0.3 LAS on the dev sentences, which are
+    needed for them.
     """
     model = load_model(folder)
     whole = to_onnx(model)
@@ -67,7 +65,8 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
         difference = greatest_difference(model, load(trial, precision="fp32"), dev)
         if not difference <= TOLERANCE:
             raise ConfigError(
-                f"{folder}: scores in ONNX differ from torch's by {difference:.2g}, more than {TOLERANCE:g}: not written"
+                f"{folder}: scores in ONNX differ from torch's by {difference:.2g}, more than {TOLERANCE:g}: "
+                "nothing is written"
             )
         if dev:
             onnx.save(quantize(whole), trial / "model.int8.onnx")
@@ -91,7 +90,11 @@ def to_onnx(model: Model) -> onnx.ModelProto:
         names = list(graph.named(**inputs))
     batch, pieces, words = (torch.export.Dim(name) for name in ("batch", "pieces", "words"))
     if model.recipe.model.encoder == CHARACTERS:
-        shapes = {"pieces": {0: batch, 1: words, 2: pieces}, "mask": {0: batch, 1: words}, "shapes": {0: batch, 1: words}}
+        shapes = {
+            "pieces": {0: batch, 1: words, 2: pieces},
+            "mask": {0: batch, 1: words},
+            "shapes": {0: batch, 1: words},
+        }
     else:
         shapes = {name: {0: batch, 1: pieces} for name in ("pieces", "mask", "shapes")}
     shapes |= {"spans": {0: batch, 1: words}, "lengths": {0: batch}, "pos": {0: batch, 1: words}}
@@ -134,7 +137,9 @@ class _Graph(nn.Module):
 def _example(model: Model) -> dict[str, Tensor]:
     """Return inputs to trace the network with: two sentences of two words."""
     # subtle: sizes that are 1 or equal to each other by chance would be taken for fixed
-    windows = [model.cutter().windows(words)[0] for words in (["tracing", "sentences", "x"], ["tracing", "sentences", "y"])]
+    windows = [
+        model.cutter().windows(words)[0] for words in (["tracing", "sentences", "x"], ["tracing", "sentences", "y"])
+    ]
     arrays = feed(windows)
     if model.recipe.model.pos:
         arrays["pos"] = np.zeros((2, 3), np.int64)
@@ -165,7 +170,11 @@ def _las(parser: Parser, dev: Sequence[Sentence]) -> float:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep torch's exporter from talking."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         logging.disable(logging.WARNING)
         try:

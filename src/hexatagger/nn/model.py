@@ -110,8 +110,9 @@ def tree_scores(scores: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
 def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tensor]:
     """Reduce scores to what parsing needs: scores of tags for the decoder, of everything else the best label.
 
-    `roots` says of every relation whether it is a root word's: `relation` is the best of the others, `root` the best of
-    these, each (…, 2 or 1).
+    `roots` says of every relation whether it is a root word's: `relation` is the best of the others, `root` the best
+    of these, each (…, 2 or 1). `relations` are the log-probabilities of all of them, for those who ask: (…, 2 or 1,
+    relations).
     """
     leaf, internal, relation = tree_scores(scores)
     # subtle: where there is no relation of either kind the mask hides all of them alike, and the best is still the best
@@ -119,6 +120,7 @@ def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
     reduced = {"leaf": leaf, "internal": internal}
     reduced["relation"] = torch.where(roots & ~roots.all(), lowest, relation).argmax(-1)
     reduced["root"] = torch.where(~roots & roots.any(), lowest, relation).argmax(-1)
+    reduced["relations"] = relation if JOINT in scores else relation.log_softmax(-1)
     further = [name for name in scores if name not in (JOINT, "leaf", "internal", "relation")]
     return reduced | {name: scores[name].argmax(-1) for name in further}
 
@@ -198,7 +200,7 @@ class Characters(nn.Module):
             keep[..., 0] = (torch.rand_like(present[..., 0]) >= self.word_dropout).to(present.dtype)
             keep[..., 1:] = (torch.rand_like(present[..., 1:]) >= 0.1).to(present.dtype)
             present = present * keep
-        total = (self.grams(pieces) * present.unsqueeze(-1)).sum(-2)
+        total = (present.unsqueeze(-2) @ self.grams(pieces)).squeeze(-2)
         vectors = total / present.sum(-1, keepdim=True).clamp(min=1.0).sqrt() + self.shape(shapes)
         return cast("Tensor", self.norm(vectors + self.hidden(vectors)))
 

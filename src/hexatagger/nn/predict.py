@@ -15,6 +15,7 @@ from hexatagger.sentence import Sentence
 from hexatagger.tags.labels import Labels
 
 _BATCHES = TrainConfig(batch=4000, batch_unit="pieces")
+_GRAM_BATCHES = TrainConfig(batch=800, batch_unit="words")  # a word has up to a hundred n-grams
 _SOFT = 8  # labels of a teacher that are kept per word and head
 
 
@@ -37,6 +38,7 @@ def predict(network: Network, examples: Sequence[Example], labels: Labels, *, pa
     found: dict[int, list[tuple[Window, Prediction]]] = {}
     for items, scores in run(network, examples, pad=pad):
         reduced = {name: values.cpu().numpy() for name, values in reduce_scores(scores, roots).items()}
+        del reduced["relations"]  # nobody asks here
         for row, (example, window) in enumerate(items):
             rows = {name: values[row, : len(window)] for name, values in reduced.items()}
             found.setdefault(id(example), []).append((window, Prediction.of(rows)))
@@ -77,7 +79,8 @@ def run(network: nn.Module, examples: Sequence[Example], *, pad: int) -> Iterato
     """Run a network over batches of like lengths: the windows of each and their scores."""
     device = next(network.parameters()).device
     items = [(example, window) for example in examples for window in example.windows]
-    for batch in cut(sorted(items, key=lambda item: len(item[1].pieces)), _BATCHES):
+    flat = all(window.pieces.ndim == 1 for _, window in items)
+    for batch in cut(sorted(items, key=lambda item: len(item[1].pieces)), _BATCHES if flat else _GRAM_BATCHES):
         bare = [(Example(example.windows, {}, example.pos), window) for example, window in batch]
         scores = network(**collate(bare, pad=pad).to(device).inputs)
         yield batch, {name: values.float() for name, values in scores.items()}

@@ -1,9 +1,9 @@
 """An ONNX network with 8-bit weights and products, whose answer for a sentence does not depend on its company.
 
-The usual dynamic quantisation takes one range of activations over the whole batch, so that the other sentences of a batch
-change the result. Here every row, one vector of one piece, has a range of its own: it is scaled so that its greatest value
-becomes 127, the product with the 8-bit weights is exact in whole numbers, and the two scales (of the row, of the column of
-the weights) are put back. Tables of embeddings are stored in 8 bits with a scale per row.
+The usual dynamic quantisation takes one range of activations over the whole batch, so that the other sentences of a
+batch change the result. Here every row, one vector of one piece, has a range of its own: it is scaled so that its
+greatest value becomes 127, the product with the 8-bit weights is exact in whole numbers, and the two scales (of the
+row, of the column of the weights) are put back. Tables of embeddings are stored in 8 bits with a scale per row.
 
 Products of activations with activations (attention) stay in 32 bits. Only operators of the ONNX standard are used.
 """
@@ -18,8 +18,8 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 LEAST = 1024
 """Arrays with fewer numbers stay as they are: there is nothing to gain."""
 
-# subtle: processors without VNNI add products in pairs, in 16 bits that overflow if both factors use 8; weights of 7 bits
-# fit, and the result is the same on all machines
+# subtle: processors without VNNI add products in pairs, in 16 bits that overflow if both factors use 8; weights of 7
+# bits fit, and the result is the same on all machines
 GREATEST_WEIGHT = 63
 GREATEST_EMBEDDING = 127
 

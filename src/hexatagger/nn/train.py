@@ -280,7 +280,10 @@ def make_accelerator(config: TrainConfig) -> Accelerator:
         precision = "bf16"
     # Some encoders have weights that only their pretraining used.
     handlers = [DistributedDataParallelKwargs(find_unused_parameters=True)]
-    return Accelerator(mixed_precision=precision, kwargs_handlers=handlers)
+    try:
+        return Accelerator(mixed_precision=precision, kwargs_handlers=handlers)
+    except ValueError as error:
+        raise ConfigError(f"training.precision '{config.precision}' does not work here: {error}") from None
 
 
 @contextmanager

@@ -45,6 +45,7 @@ def to_script(form: str, lemma: str) -> str:
     return best
 
 
+@lru_cache(maxsize=1 << 16)
 def apply_script(form: str, script: str) -> str:
     r"""Return the lemma that the script makes of the form; of a form that is too short, the form as it is.
 

@@ -1,0 +1,85 @@
+"""`hexatagger serve`: the HTTP service and the page in the browser."""
+
+import click
+
+from hexatagger.errors import ConfigError
+
+
+@click.command(short_help="Parse over HTTP, with a page to look at trees.")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME=DIR",
+    help="A model and its name for clients; may be given again, the first is the default.  [default: en]",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for everybody.")
+@click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option("--workers", default=1, show_default=True, help="Processes, each with its own models.")
+@click.option(
+    "--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin use the service; may be given again."
+)
+@click.option("--max-body", default=1_000_000, show_default=True, help="Bytes of a request.")
+@click.option("--max-words", default=5_000, show_default=True, help="Words of a request.")
+@click.option("--max-queue", default=256, show_default=True, help="Requests that may wait; more are turned away.")
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds that a request may take.")
+@click.option(
+    "--window", default=2.0, show_default=True, help="Milliseconds a request waits for others to share its call."
+)
+@click.option("--batch", default=64, show_default=True, help="Requests that share one call of the parser.")
+def serve(
+    models: tuple[str, ...],
+    host: str,
+    port: int,
+    workers: int,
+    cors: tuple[str, ...],
+    max_body: int,
+    max_words: int,
+    max_queue: int,
+    timeout: float,
+    window: float,
+    batch: int,
+) -> None:
+    """Serve trees over HTTP: a page at /, the interface described at /docs.
+
+    Only this machine can reach it unless --host says otherwise. SIGTERM ends it once what was accepted is answered.
+
+    \b
+      hexatagger serve
+      hexatagger serve --model en=models/en --model cy=models/cy --port 9000
+      curl -H 'Content-Type: application/json' -d '{"text": "She reads papers."}' 127.0.0.1:8000/v1/parse
+    """
+    from hexatagger.server import Options, open_socket
+    from hexatagger.server import serve as run
+
+    options = Options(
+        models=_models(models),
+        host=host,
+        port=port,
+        workers=workers,
+        cors=cors,
+        max_body=max_body,
+        max_words=max_words,
+        max_queue=max_queue,
+        timeout=timeout,
+        window=window / 1000,
+        batch=batch,
+    )
+    with open_socket(options) as listener:
+        address, taken = listener.getsockname()[:2]
+        shown = f"[{address}]" if ":" in address else address
+        click.echo(f"Serving {', '.join(options.models)} at http://{shown}:{taken}/ (interface: /docs)", err=True)
+        run(options, listener)
+
+
+def _models(given: tuple[str, ...]) -> dict[str, str]:
+    """Read NAME=DIR; a name alone is a model by that name."""
+    found: dict[str, str] = {}
+    for each in given or ("en",):
+        name, equals, folder = each.partition("=")
+        if not name or (equals and not folder):
+            raise ConfigError(f"--model '{each}' is not NAME=DIR")
+        if name in found:
+            raise ConfigError(f"--model {name} is given twice: choose another name for one of them")
+        found[name] = folder or name
+    return found

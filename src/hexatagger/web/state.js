@@ -1,0 +1,54 @@
+/** What the page shows, as a link can carry it: #text=…&view=bht&fix=1.3.2 */
+
+export const VIEWS = ["arcs", "bht", "tags", "steps"];
+const INPUTS = ["text", "words"];
+const PLAIN = { text: "", input: "", model: "", view: "arcs", k: 5, sentence: 1, tree: 1, step: 0, fixed: {} };
+
+/** Read the part of a link after #; what makes no sense is left out. */
+export function readState(hash) {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const state = { ...PLAIN, fixed: {} };
+  state.text = given.get("text") ?? "";
+  state.model = given.get("model") ?? "";
+  if (INPUTS.includes(given.get("input"))) state.input = given.get("input");
+  if (VIEWS.includes(given.get("view"))) state.view = given.get("view");
+  for (const name of ["k", "sentence", "tree", "step"]) {
+    const value = Number(given.get(name) ?? NaN);
+    if (Number.isInteger(value) && value >= (name === "step" ? 0 : 1) && value < 1e6) state[name] = value;
+  }
+  for (const each of (given.get("fix") ?? "").split(",")) {
+    const match = /^(\d{1,5})\.(\d{1,5})\.(\d{1,5})$/.exec(each);
+    if (match) (state.fixed[Number(match[1])] ??= {})[Number(match[2])] = Number(match[3]);
+  }
+  return state;
+}
+
+/** Write the part of a link after #. */
+export function writeState(state) {
+  const given = new URLSearchParams();
+  for (const name of ["text", "input", "model", "view", "k", "sentence", "tree", "step"]) {
+    if (state[name] !== PLAIN[name]) given.set(name, state[name]);
+  }
+  const fixed = Object.entries(state.fixed).flatMap(([sentence, heads]) => Object.entries(heads).map(([word, head]) => `${sentence}.${word}.${head}`));
+  if (fixed.length) given.set("fix", fixed.join(","));
+  return given.toString();
+}
+
+/** Make the question that the state asks of the service. */
+export function question(state, more = {}) {
+  const asked = { probabilities: true, k: state.k, tags: true, ...more };
+  if (state.model) asked.model = state.model;
+  if (state.input === "words") asked.words = sentences(state.text);
+  else asked.text = state.text;
+  const last = Math.max(0, ...Object.keys(state.fixed).map(Number));
+  if (last && !more.plain) {
+    asked.constraints = Array.from({ length: last }, (_, index) => (state.fixed[index + 1] ? { heads: state.fixed[index + 1] } : null));
+  }
+  delete asked.plain;
+  return asked;
+}
+
+function sentences(text) {
+  const lines = text.split("\n").map((line) => line.split(/\s+/u).filter(Boolean));
+  return lines.filter((words) => words.length);
+}

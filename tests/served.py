@@ -1,0 +1,122 @@
+"""A service to test with: a real Parser and a real Segmenter over networks that need no training.
+
+What stands in for ONNX Runtime looks at the letters of a word and its neighbours only, so the same words have the same
+tree in any company. As a program, this serves until it is told to stop: `python tests/served.py --port 0`.
+"""
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from hexatagger.config import Recipe
+from hexatagger.folder import Folder
+from hexatagger.parser import Parser
+from hexatagger.segment import Segmenter, Settings
+from hexatagger.server import Options, create_app, open_socket, serve
+from hexatagger.tags.labels import Labels, LabelSet
+from hexatagger.tags.multiword import Rewrites
+
+RECIPE = '[model]\nencoder = "characters"\nchar_buckets = 500\ntasks = ["upos"]\n'
+LABELS = Labels(LabelSet(["root", "nsubj", "obj", "det", "punct"]), tasks={"upos": LabelSet(["NOUN", "VERB", "DET"])})
+
+
+@dataclass
+class _Name:
+    name: str
+
+
+class Network:
+    """Stands in for the parser's network; `delay` is how long a call takes, `calls` how many sentences each had."""
+
+    def __init__(self, delay: float = 0.0) -> None:
+        self.delay, self.calls = delay, list[int]()
+
+    def get_inputs(self) -> list[_Name]:
+        return [_Name("pieces"), _Name("lengths")]
+
+    def get_outputs(self) -> list[_Name]:
+        return [_Name(name) for name in ("leaf", "internal", "relation", "root", "mark", "upos", "relations")]
+
+    def run(self, names: list[str], inputs: dict[str, Any]) -> list[Any]:
+        time.sleep(self.delay)
+        words = inputs["pieces"][..., 0].astype(np.float64)  # the id of the whole word: (batch, words)
+        self.calls.append(len(words))
+        before = np.pad(words, ((0, 0), (1, 0)))[:, :-1]
+        waves = np.stack([3 * np.sin(words * each + before) for each in range(1, 13)], -1)
+        relations = waves[..., None, 6:11] - np.log(np.exp(waves[..., None, 6:11]).sum(-1, keepdims=True))
+        made = {
+            "leaf": waves[..., :2],
+            "internal": waves[..., 2:6],
+            "relation": 1 + relations[..., 1:].argmax(-1),
+            "root": np.zeros((*words.shape, 1), np.int64),
+            "mark": np.zeros(words.shape, np.int64),
+            "upos": words.astype(np.int64) % 3,
+            "relations": relations.astype(np.float32),
+        }
+        return [made[name].astype(np.float32) if name in ("leaf", "internal") else made[name] for name in names]
+
+
+class Rules:
+    """Stands in for the network of the segmenter: letters stand together, a full stop ends a sentence."""
+
+    def run(self, names: list[str], inputs: dict[str, Any]) -> list[Any]:
+        ids = inputs["ids"]
+        letter = ids == 3
+        end = ~(letter & np.pad(letter, ((0, 0), (0, 1)))[:, 1:])
+        scores = np.stack([end, ids > 5, np.zeros_like(end), np.zeros_like(end)], -1)
+        return [np.where(scores, 1.0, -1.0).astype(np.float32)]
+
+
+def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
+    """Make a parser over stand-ins."""
+    folder = Folder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
+    parser = Parser(folder, cast("Any", network or Network()))
+    if cuts_text:
+        settings = Settings(characters=".", categories=("Ll", "Po", "So"), radius=3)
+        vars(parser)["segmenter"] = Segmenter(cast("Any", Rules()), settings, Rewrites({}, {}))
+    return parser
+
+
+@contextmanager
+def serving(options: Options, network: Network | None = None) -> Iterator[str]:
+    """Serve in a thread of this process; yields the address."""
+    import uvicorn
+
+    listener = open_socket(options)
+    app = create_app(options, parsers={name: make_parser(network) for name in options.models})
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+def main() -> None:
+    """Serve as a program."""
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--port", type=int, default=0)
+    arguments.add_argument("--delay", type=float, default=0.0)
+    given = arguments.parse_args()
+    options = Options(port=given.port, batch=4)
+    listener = open_socket(options)
+    print(listener.getsockname()[1], flush=True)
+    serve(options, listener, parsers={"en": make_parser(Network(given.delay))})
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

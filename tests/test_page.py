@@ -1,0 +1,366 @@
+"""The page in a real browser: type, look, step, fix, copy; nothing typed becomes markup, nothing comes from elsewhere."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="the page needs the extra 'serve'")
+pytest.importorskip("httpx", reason="the tests of the page need httpx")
+pytest.importorskip("selenium", reason="the tests of the page need selenium")
+
+import httpx
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+from hexatagger.server import Options
+from hexatagger.tags.bht import steps
+from hexatagger.tags.hexatag import Hexatag
+from served import serving
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+TEXT = "She reads fascinating papers."
+FLAGS = [
+    *("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"),
+    *("disable-component-update", "disable-sync", "disable-dev-shm-usage"),
+    "host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "proxy-server=127.0.0.1:9",  # nobody listens there: whatever is not for this machine fails
+    "proxy-bypass-list=127.0.0.1",
+]
+
+
+def start(folder: Path) -> Chrome:
+    options = ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for flag in [*FLAGS, f"user-data-dir={folder}", "window-size=1200,900"]:
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return Chrome(options=options, service=Service(str(DRIVER)))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with serving(Options(port=0, max_words=200, max_exact=30)) as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("the tests of the page need chromium and chromedriver (Debian: chromium-driver)")
+    browser = start(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.quit()
+
+
+class Page:
+    """The page, and how to use it."""
+
+    def __init__(self, browser: Chrome, address: str) -> None:
+        self.browser, self.address = browser, address
+
+    def open(self, **state: Any) -> "Page":
+        link = "&".join(f"{name}={quote(str(value))}" for name, value in state.items())
+        self.browser.get("about:blank")
+        self.browser.get(f"{self.address}/#{link}")
+        self.until(lambda: self.status() or self.error())
+        return self
+
+    def until(self, condition: Callable[[], Any]) -> Any:
+        return WebDriverWait(self.browser, 60, ignored_exceptions=[Exception]).until(lambda _: condition())
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.browser.find_elements("css selector", selector)
+
+    def one(self, selector: str) -> WebElement:
+        return self.browser.find_element("css selector", selector)
+
+    def status(self) -> str:
+        return self.one("#status").text
+
+    def error(self) -> str:
+        return self.one("#error").text
+
+    def type(self, text: str) -> None:
+        self.one("#text").clear()
+        self.one("#text").send_keys(text)
+
+    def words(self) -> list[str]:
+        return [each.text for each in self.all("#figure .word .form")]
+
+    def heads(self) -> list[int]:
+        arcs = {int(arc.get_attribute("data-dependent") or 0): arc for arc in self.all("#figure .arc")}
+        return [int(arcs[word].get_attribute("data-head") or 0) for word in sorted(arcs)]
+
+    def word(self, number: int) -> WebElement:
+        return self.one(f'#figure [data-word="{number}"]')
+
+    def click(self, selector: str) -> None:
+        self.one(selector).click()
+
+    def script(self, code: str) -> Any:
+        return self.browser.execute_script(code)  # type: ignore[no-untyped-call]
+
+    def ask(self, **question: Any) -> Any:
+        asked = {"text": TEXT, "probabilities": True, "k": 5, "tags": True} | question
+        answer = httpx.post(f"{self.address}/v1/parse", json=asked, timeout=60)
+        return answer.json() if asked.get("to", "json") == "json" else answer.text
+
+
+@pytest.fixture
+def page(chrome: Chrome, address: str) -> Iterator[Page]:
+    yield Page(chrome, address)
+    log: list[dict[str, Any]] = chrome.get_log("browser")  # type: ignore[no-untyped-call]
+    expected = re.compile(r"v1/parse - Failed to load resource: the server responded with a status of 4")
+    assert [entry for entry in log if not expected.search(entry["message"])] == []
+
+
+def test_the_tree_as_you_type(page: Page) -> None:
+    page.open()
+    assert "Type a sentence" in page.status()
+    page.type(TEXT)
+    page.until(lambda: page.words() == ["She", "reads", "fascinating", "papers", "."])
+    [made] = page.ask()["sentences"]
+    assert page.heads() == [word["head"] for word in made["words"]]
+    assert "5 words in 1 sentence" in page.status()
+    page.type("One. Two three.")
+    page.until(lambda: page.one("#place").text == "1 / 2")
+    page.click("#next")
+    assert page.words() == ["Two", "three", "."]
+    page.one("#examples").send_keys("Time flies")
+    page.until(lambda: page.words()[:2] == ["Time", "flies"])
+
+
+def test_pointing_at_a_word_tells_about_it(page: Page) -> None:
+    page.open(text=TEXT)
+    [made] = page.ask()["sentences"]
+    for word in made["words"][:2]:
+        ActionChains(page.browser).move_to_element(page.word(word["id"])).perform()
+        told = page.one("#word-arc").text
+        assert told.startswith(word["deprel"])
+        if word["head"]:
+            assert f"of {made['words'][word['head'] - 1]['form']}" in told
+        assert re.search(r"\(\D*[\d.]+ %\)", told)
+        assert len(page.all("#word-body .choice")) == min(6, len(word["heads"]))
+        assert "lit" in (page.one("#figure svg").get_attribute("class") or "")
+        label = page.word(word["id"]).get_attribute("aria-label") or ""
+        assert label.startswith(f"{word['form']}, {word['upos']}, {word['deprel']}")
+
+
+def test_views(page: Page) -> None:
+    page.open(text=TEXT)
+    [made] = page.ask()["sentences"]
+    page.click("#tab-bht")
+    assert len(page.all("#figure .node circle")) == 4
+    page.click("#tab-tags")
+    assert [each.text for each in page.all(".tagline .t")] == made["tags"]
+    page.one("#tab-tags").send_keys(Keys.ARROW_LEFT)
+    assert page.one("#tab-bht").get_attribute("aria-selected") == "true"
+    assert page.script("return document.activeElement.id") == "tab-bht"
+
+
+def test_steps_are_those_of_the_decoder(page: Page) -> None:
+    page.open(text=TEXT, view="steps")
+    [made] = page.ask()["sentences"]
+    forms = [word["form"] for word in made["words"]]
+    names = {str(tag): tag for tag in Hexatag}
+    tags = [names[tag.partition("/")[0]] for tag in made["tags"]]
+    expected = [
+        [re.sub(r"\d+", lambda match: forms[int(match[0]) - 1], str(item)) for item in stack] for stack in steps(tags)
+    ]
+    rows = page.all("#figure tbody tr")
+    assert [[item.text for item in row.find_elements("css selector", ".item")] for row in rows] == expected
+    arcs = ", ".join(row.find_elements("css selector", "td")[-1].text for row in rows)
+    for word in made["words"]:
+        assert f"{forms[word['head'] - 1] if word['head'] else 'root'} → {word['form']}" in arcs
+
+    def current() -> str:
+        return page.one("#step-told").text.partition(" of")[0]
+
+    assert current() == "0"
+    for _ in range(3):
+        page.click('[aria-label="Step forward"]')
+    assert current() == "3"
+    assert page.one("tr[aria-current] .m").text == made["tags"][2]
+    page.click('[aria-label="Step back"]')
+    assert current() == "2"
+    page.click('[aria-label="Last step"]')
+    assert current() == "9"
+    assert len(page.all("#figure .node circle")) == 4
+    page.one('[aria-label="Step"]').send_keys(Keys.ARROW_LEFT)
+    assert current() == "8"
+    assert "step=8" in page.browser.current_url
+
+
+def test_a_click_on_a_word_and_then_a_head_fixes_an_arc(page: Page) -> None:
+    page.open(text=TEXT)
+    free = page.heads()
+    head = next(number for number in (2, 3, 4) if number != free[0])
+    page.word(1).click()
+    assert "choose the head of “She”" in page.status()
+    assert page.word(1).get_attribute("aria-pressed") == "true"
+    page.word(head).click()
+    page.until(lambda: page.status().startswith("Fixed"))
+    assert page.heads()[0] == head
+    [made] = page.ask(constraints=[{"heads": {"1": head}}])["sentences"]
+    assert page.heads() == [word["head"] for word in made["words"]]
+    assert len(page.all("#figure .kept")) == 1
+    assert f"fix=1.1.{head}" in page.browser.current_url
+    page.click("#fixed .chip button")
+    page.until(lambda: page.heads() == free)
+
+
+def test_an_arc_can_be_fixed_with_keys(page: Page) -> None:
+    page.open(text=TEXT)
+    page.script("document.querySelector('#figure [data-word=\"1\"]').focus()")
+    page.browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert "Escape" in page.status()
+    page.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert page.status() == "No arc was fixed."
+    page.browser.switch_to.active_element.send_keys(Keys.ENTER)
+    page.browser.switch_to.active_element.send_keys(Keys.END)
+    page.browser.switch_to.active_element.send_keys(Keys.ENTER)
+    page.until(lambda: page.status().startswith("Fixed: She ← ."))
+    assert page.heads()[0] == 5
+    assert page.script("return document.activeElement.dataset.word") == "1"
+
+
+def test_a_contradiction_is_told_and_can_be_undone(page: Page) -> None:
+    page.open(text=TEXT, fix="1.1.2,1.2.1")
+    assert "cycle" in page.error()
+    page.open(text=TEXT, fix="1.1.2")
+    page.word(2).click()
+    page.word(1).click()
+    page.until(lambda: "cycle" in page.error())
+    page.all("#fixed .chip button")[0].click()
+    page.until(lambda: not page.error())
+    assert page.heads()[1] == 1
+
+
+def test_the_best_trees(page: Page) -> None:
+    page.open(text=TEXT, k=3)
+    [made] = page.ask(k=3)["sentences"]
+    buttons = page.all("#trees-body button")
+    assert len(buttons) == 3
+    buttons[2].click()
+    assert page.heads() == [word["head"] for word in made["alternatives"][1]["words"]]
+    assert "tree=3" in page.browser.current_url
+    assert page.all("#trees-body button")[2].get_attribute("aria-current") == "true"
+
+
+def test_copies(page: Page) -> None:
+    grant = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": page.address}
+    page.browser.execute_cdp_cmd("Browser.grantPermissions", grant)  # type: ignore[no-untyped-call]
+    page.open(text=TEXT, view="bht", k=3, tree=2)
+
+    def copied(kind: str, told: str) -> str:
+        page.click(f'[data-copy="{kind}"]')
+        page.until(lambda: page.status() == f"Copied {told}.")
+        code = "const done = arguments[0]; navigator.clipboard.readText().then(done, (error) => done(String(error)))"
+        return str(page.browser.execute_async_script(code))  # type: ignore[no-untyped-call]
+
+    assert copied("conllu", "CoNLL-U") == page.ask(k=3, tree=2, to="conllu")
+    assert json.loads(copied("json", "JSON")) == page.ask(k=3)
+    assert copied("svg", "SVG") == page.ask(k=3, tree=2, to="svg", show="bht")
+    link = copied("link", "the link")
+    before = page.one("#figure").get_attribute("innerHTML")
+    page.browser.get("about:blank")
+    page.browser.get(link)
+    page.until(lambda: page.one("#figure").get_attribute("innerHTML") == before)
+    assert page.one("#text").get_property("value") == TEXT
+
+
+NASTY = [
+    "<script>window.hacked=1</script>",
+    '<img src=x onerror="window.hacked=1">',
+    "\"'><svg onload=hacked=1>",
+    "\u202eabc",
+    "\u200b",
+    "&lt;",
+]
+
+
+def test_nothing_typed_becomes_markup(page: Page) -> None:
+    for view in ("arcs", "bht", "tags", "steps"):
+        page.open(text=" ".join(NASTY[:3]) + "\n" + " ".join(NASTY[3:]), input="words", view=view)
+        assert page.one("#figure").text
+        assert page.script("return window.hacked === undefined")
+        made = "#result script, #result img, #result [onload], #result [onerror]"
+        assert page.all(made) == []
+    page.open(text=" ".join(NASTY[:3]), input="words")
+    assert page.words()[0] == "<script>window.hacked=1</script>"
+    page.open(text=" ".join(NASTY[3:]), input="words")
+    assert page.words() == ["abc", "U+200B", "&lt;"]
+
+
+@pytest.mark.parametrize("view", ["arcs", "bht", "tags", "steps"])
+def test_a_phone_is_wide_enough(page: Page, view: str) -> None:
+    size = {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)  # type: ignore[no-untyped-call]
+    try:
+        page.open(text="What did you say happened after the lights went out.", view=view, fix="1.1.2")
+        assert page.script("return document.documentElement.scrollWidth") <= 320
+        outside = page.script(
+            "return [...document.querySelectorAll('button, select, textarea, input')]"
+            ".filter((each) => each.checkVisibility() && !each.closest('.scroll, .table'))"
+            ".map((each) => [each.id, each.getBoundingClientRect().right]).filter(([, right]) => right > 320)"
+        )
+        assert outside == []
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})  # type: ignore[no-untyped-call]
+
+
+def test_light_and_dark(page: Page) -> None:
+    shades = []
+    for scheme in ("light", "dark"):
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)  # type: ignore[no-untyped-call]
+        page.open(text=TEXT)
+        shades.append(page.script("const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"))
+    assert shades[0] != shades[1]
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})  # type: ignore[no-untyped-call]
+
+
+def test_everything_has_a_name_and_comes_from_here(page: Page) -> None:
+    page.open(text=TEXT, view="steps")
+    nameless = page.script(
+        "return [...document.querySelectorAll('button, select, textarea, input, [role=button], [tabindex=\"0\"]')]"
+        ".filter((each) => !(each.getAttribute('aria-label') || each.labels?.length || each.textContent.trim()))"
+        ".map((each) => each.outerHTML)"
+    )
+    assert nameless == []
+    loaded = page.script("return performance.getEntriesByType('resource').map((each) => each.name)")
+    assert loaded
+    assert all(name.startswith(page.address) for name in loaded)
+    page.browser.get(f"{page.address}/docs")
+    page.until(lambda: len(page.all("#paths article")) == 4)
+    page.click("#send")
+    page.until(lambda: page.status().startswith("200"))
+    assert '"deprel"' in page.one("#answer").text
+
+
+def test_too_much_is_told(page: Page) -> None:
+    page.open(text="a " * 201)
+    assert "201 words are more than the 200 of one request" in page.error()
+    assert not page.one("#result").is_displayed()
+    page.open(text="a " * 40)
+    assert "too long for probabilities" in page.one("#note").text
+    assert len(page.words()) == 40
+
+
+def test_a_service_that_is_gone_is_told(chrome: Chrome) -> None:
+    with serving(Options(port=0)) as place:
+        page = Page(chrome, place)
+        page.open(text=TEXT)
+    page.type("Hello there.")
+    page.until(lambda: "cannot be reached" in page.error())
+    chrome.get_log("browser")  # type: ignore[no-untyped-call]
