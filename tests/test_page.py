@@ -1,4 +1,4 @@
-"""The page in a real browser: type, look, step, fix, copy; nothing typed becomes markup, nothing comes from elsewhere."""
+"""The page in a real browser: type, look, step, fix, copy; nothing typed becomes markup, nothing is from elsewhere."""
 
 import json
 import re
@@ -95,11 +95,14 @@ class Page:
         self.one("#text").send_keys(text)
 
     def words(self) -> list[str]:
-        return [each.text for each in self.all("#figure .word .form")]
+        return self.texts("#figure .word .form")
+
+    def texts(self, selector: str) -> list[str]:
+        return list(self.script(f"return [...document.querySelectorAll('{selector}')].map((each) => each.textContent)"))
 
     def heads(self) -> list[int]:
-        arcs = {int(arc.get_attribute("data-dependent") or 0): arc for arc in self.all("#figure .arc")}
-        return [int(arcs[word].get_attribute("data-head") or 0) for word in sorted(arcs)]
+        arcs = "[...document.querySelectorAll('#figure .arc')].map(({dataset}) => [+dataset.dependent, +dataset.head])"
+        return [head for _, head in sorted(self.script(f"return {arcs}"))]
 
     def word(self, number: int) -> WebElement:
         return self.one(f'#figure [data-word="{number}"]')
@@ -162,7 +165,7 @@ def test_views(page: Page) -> None:
     page.click("#tab-bht")
     assert len(page.all("#figure .node circle")) == 4
     page.click("#tab-tags")
-    assert [each.text for each in page.all(".tagline .t")] == made["tags"]
+    assert page.texts(".tagline .t") == made["tags"]
     page.one("#tab-tags").send_keys(Keys.ARROW_LEFT)
     assert page.one("#tab-bht").get_attribute("aria-selected") == "true"
     assert page.script("return document.activeElement.id") == "tab-bht"
@@ -177,9 +180,9 @@ def test_steps_are_those_of_the_decoder(page: Page) -> None:
     expected = [
         [re.sub(r"\d+", lambda match: forms[int(match[0]) - 1], str(item)) for item in stack] for stack in steps(tags)
     ]
-    rows = page.all("#figure tbody tr")
-    assert [[item.text for item in row.find_elements("css selector", ".item")] for row in rows] == expected
-    arcs = ", ".join(row.find_elements("css selector", "td")[-1].text for row in rows)
+    shown = "row => [...row.querySelectorAll('.item')].map((item) => item.textContent)"
+    assert page.script(f"return [...document.querySelectorAll('#figure tbody tr')].map({shown})") == expected
+    arcs = ", ".join(page.texts("#figure tbody td:last-child"))
     for word in made["words"]:
         assert f"{forms[word['head'] - 1] if word['head'] else 'root'} → {word['form']}" in arcs
 

@@ -6,6 +6,7 @@ the wrong kind. `openapi` says the same in the words of JSON Schema; a fuzzer ho
 
 import io
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeVar, cast
@@ -22,6 +23,7 @@ SOURCES = ("text", "words", "conllu")
 TARGETS = ("json", "conllu", "svg")
 SHOWS = ("arcs", "bht", "tags", "all")
 FIELDS = (*SOURCES, "model", "to", "show", "sentence", "tree", "tags", "probabilities", "k", "constraints")
+_WORD_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _CONSTRAINTS = ("heads", "forbidden", "relations", "root", "spans")
 
 
@@ -270,7 +272,7 @@ def _by_word(value: Any, field: str, check: Callable[[Any, str], Value]) -> dict
     """Read an object whose keys are numbers of words."""
     found = {}
     for key, each in _object(value, field).items():
-        if not (key.isascii() and key.isdigit() and len(key) < 10 and int(key) > 0):
+        if not _WORD_NUMBER.fullmatch(key):
             _wrong(field, f"'{key[:80]}' in {field} is not the number of a word")
         found[int(key)] = check(each, f"{field}.{key}")
     return found

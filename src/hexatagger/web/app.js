@@ -66,11 +66,8 @@ async function update() {
     fail("");
   } catch (error) {
     if (error.name === "AbortError") return;
-    fail(error.code === "contradiction" ? `${error.message}. Free an arc to go on.` : error.message);
-    say("");
+    await explain(error, signal);
     $("busy").hidden = true;
-    if (error.code === "contradiction" && best()) drawPanels();
-    else $("result").hidden = true;
     return;
   }
   $("busy").hidden = true;
@@ -98,6 +95,20 @@ async function ask(signal) {
     $("note").hidden = false;
     return (await parse(question(state, { plain: true, probabilities: false, k: 1 }), signal)).json();
   }
+}
+
+/** Say what went wrong; where arcs contradict one another, show the sentence, so that one can be freed. */
+async function explain(error, signal) {
+  const contradiction = error.code === "contradiction";
+  fail(contradiction ? `${error.message}. Free an arc to go on.` : error.message);
+  say("");
+  try {
+    if (contradiction) answer = await (await parse(question(state, { plain: true }), signal)).json();
+  } catch {
+    answer = null;
+  }
+  if (contradiction && best()) draw();
+  else $("result").hidden = true;
 }
 
 function later() {
