@@ -66,9 +66,12 @@ def load(
 
 def find_model(model: str | Path) -> Path:
     """Return the folder of a model by path or by name."""
-    if str(model) == EMBEDDED and not Path(model).is_dir():
-        return Path(__file__).parent / "models" / EMBEDDED
-    return Path(model)
+    if str(model) != EMBEDDED or Path(model).is_dir():
+        return Path(model)
+    inside = Path(__file__).parent / "models" / EMBEDDED
+    if not inside.is_dir():
+        raise ConfigError(f"model '{EMBEDDED}' is not in this version of the package: name the folder of a trained model")
+    return inside
 
 
 def _session(
