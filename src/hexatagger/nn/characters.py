@@ -9,7 +9,7 @@ as if unseen.
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +101,8 @@ def read_treebank(sentences: Sequence[Sentence], *, radius: int) -> Treebank:
         category[number] = number
     treebank = Treebank(settings, alphabet, [], category, drop, curly)
     _fill(treebank, sentences)
+    together = sum(split_places(token, words) is not None for token, words in treebank.multiwords)
+    treebank.settings = replace(settings, splits=2 * together > len(treebank.multiwords))
     return treebank
 
 

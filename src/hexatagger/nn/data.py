@@ -14,8 +14,9 @@ from hexatagger.config import ModelConfig, TrainConfig
 from hexatagger.pieces import Grams, Ints, Pieces, Window
 from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import from_heads, lift
-from hexatagger.tags.labels import MISSING, Labels, LabelSet, split_mark
+from hexatagger.tags.labels import MISSING, Labels, LabelSet
 from hexatagger.tags.lemma import to_script
+from hexatagger.tags.projective import split_mark
 
 IGNORE = -100
 """What torch calls a target that counts for nothing."""

@@ -5,16 +5,13 @@ and one set per further task (`upos`, `xpos`, `feats`, `lemma`) and per input co
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from hexatagger.errors import FormatError
-
-# A relation up to its mark; a backslash takes the meaning of the next character away, as `lift` writes it.
-_RELATION = re.compile(r"((?:\\.|[^|%\\])*)", re.DOTALL)
+from hexatagger.tags.projective import split_mark
 
 MISSING = -1
 """The number of a string that is not in the set."""
@@ -95,7 +92,7 @@ class Labels:
     @property
     def root_mask(self) -> list[bool]:
         """Say of every relation whether it is a root word's."""
-        return [base_relation(string) in self.roots for string in self.relations]
+        return [split_mark(string)[0] in self.roots for string in self.relations]
 
     def to_json(self) -> str:
         """Write as JSON, one set a line."""
@@ -129,23 +126,3 @@ class Labels:
             {name.removeprefix("task."): LabelSet(each) for name, each in values.items() if name.startswith("task.")},
             LabelSet(values["pos"]),
         )
-
-
-def base_relation(relation: str) -> str:
-    """Return a relation without the marks of lifting.
-
-    >>> base_relation("nsubj|obl%"), base_relation("obj%"), base_relation("obl:tmod")
-    ('nsubj', 'obj', 'obl:tmod')
-    """
-    return split_mark(relation)[0]
-
-
-def split_mark(relation: str) -> tuple[str, str]:
-    """Split a relation as `lift` returns it into the treebank's relation and the mark.
-
-    >>> split_mark("nsubj|obl%"), split_mark("obj%"), split_mark("obl:tmod")
-    (('nsubj', '|obl%'), ('obj', '%'), ('obl:tmod', ''))
-    """
-    found = _RELATION.match(relation)
-    assert found  # the pattern matches anything
-    return found[1], relation[found.end() :]

@@ -121,6 +121,17 @@ def base(deprel: str) -> str:
     return _split(deprel)[0]
 
 
+def split_mark(deprel: str) -> tuple[str, str]:
+    """Split a relation as `lift` returns it into the relation, still escaped, and its mark.
+
+    >>> split_mark("nsubj|obl%"), split_mark("obj%"), split_mark("obl:tmod")
+    (('nsubj', '|obl%'), ('obj', '%'), ('obl:tmod', ''))
+    """
+    found = _LABEL.match(deprel)
+    assert found  # the pattern matches anything
+    return deprel[: found.end(1)], deprel[found.end(1) :]
+
+
 def _check_scheme(scheme: str) -> None:
     if scheme not in SCHEMES:
         raise ConfigError(f"pseudo-projective scheme {scheme!r} does not exist: use one of {', '.join(SCHEMES)}")
