@@ -97,9 +97,7 @@ def take(
     browser.get("about:blank")
     browser.get(f"{address}/")
     waiting = WebDriverWait(browser, 120)
-    waiting.until(
-        lambda _: browser.execute_script("return document.getElementById('input').value") in ("text", "words")
-    )
+    waiting.until(lambda _: browser.find_element("css selector", "#status").text)  # then it knows its model
     text = TEXT if browser.execute_script("return document.getElementById('input').value") == "text" else WORDS
     browser.get("about:blank")
     browser.get(

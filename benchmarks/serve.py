@@ -50,14 +50,14 @@ class Server:
 
 
 async def wait_for(address: str) -> None:
-    import httpx
+    import httpx2
 
-    async with httpx.AsyncClient(base_url=address) as client:
+    async with httpx2.AsyncClient(base_url=address) as client:
         for _ in range(600):
             try:
                 if (await client.get("/healthz")).status_code == 200:
                     return
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 await asyncio.sleep(0.1)
     sys.exit("the service did not start")
 
@@ -66,7 +66,7 @@ async def drive(
     server: Server, clients: int, seconds: float, asked: list[tuple[dict[str, Any], list[Any]]]
 ) -> dict[str, Any]:
     """Let so many clients ask for so long; return how it went."""
-    import httpx
+    import httpx2
 
     await wait_for(server.address)
     times: list[float] = []
@@ -77,7 +77,7 @@ async def drive(
         nonlocal wrong, errors, words
         order = random.Random(number)
         # A connection of its own for each client, as real ones have.
-        async with httpx.AsyncClient(base_url=server.address, timeout=120, limits=limits) as client:
+        async with httpx2.AsyncClient(base_url=server.address, timeout=120, limits=limits) as client:
             while time.perf_counter() < stop:
                 question, expected = asked[order.randrange(len(asked))]
                 began = time.perf_counter()
@@ -90,7 +90,7 @@ async def drive(
                 wrong += got != expected
                 words += len(got)
 
-    limits = httpx.Limits(max_connections=1)
+    limits = httpx2.Limits(max_connections=1)
     before, began = server.megabytes(), time.perf_counter()
     await asyncio.gather(*(one(number) for number in range(clients)))
     elapsed = time.perf_counter() - began

@@ -11,10 +11,10 @@ from urllib.parse import quote
 import pytest
 
 pytest.importorskip("uvicorn", reason="the page needs the extra 'serve'")
-pytest.importorskip("httpx", reason="the tests of the page need httpx")
+pytest.importorskip("httpx2", reason="the tests of the page need httpx2")
 pytest.importorskip("selenium", reason="the tests of the page need selenium")
 
-import httpx
+import httpx2
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
@@ -111,11 +111,11 @@ class Page:
         self.one(selector).click()
 
     def script(self, code: str) -> Any:
-        return self.browser.execute_script(code)  # type: ignore[no-untyped-call]
+        return self.browser.execute_script(code)
 
     def ask(self, **question: Any) -> Any:
         asked = {"text": TEXT, "probabilities": True, "k": 5, "tags": True} | question
-        answer = httpx.post(f"{self.address}/v1/parse", json=asked, timeout=60)
+        answer = httpx2.post(f"{self.address}/v1/parse", json=asked, timeout=60)
         return answer.json() if asked.get("to", "json") == "json" else answer.text
 
 
@@ -262,14 +262,14 @@ def test_the_best_trees(page: Page) -> None:
 
 def test_copies(page: Page) -> None:
     grant = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": page.address}
-    page.browser.execute_cdp_cmd("Browser.grantPermissions", grant)  # type: ignore[no-untyped-call]
+    page.browser.execute_cdp_cmd("Browser.grantPermissions", grant)
     page.open(text=TEXT, view="bht", k=3, tree=2)
 
     def copied(kind: str, told: str) -> str:
         page.click(f'[data-copy="{kind}"]')
         page.until(lambda: page.status() == f"Copied {told}.")
         code = "const done = arguments[0]; navigator.clipboard.readText().then(done, (error) => done(String(error)))"
-        return str(page.browser.execute_async_script(code))  # type: ignore[no-untyped-call]
+        return str(page.browser.execute_async_script(code))
 
     assert copied("conllu", "CoNLL-U") == page.ask(k=3, tree=2, to="conllu")
     assert json.loads(copied("json", "JSON")) == page.ask(k=3)
@@ -308,7 +308,7 @@ def test_nothing_typed_becomes_markup(page: Page) -> None:
 @pytest.mark.parametrize("view", ["arcs", "bht", "tags", "steps"])
 def test_a_phone_is_wide_enough(page: Page, view: str) -> None:
     size = {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": True}
-    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)  # type: ignore[no-untyped-call]
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
         page.open(text="What did you say happened after the lights went out.", view=view, fix="1.1.2")
         assert page.script("return document.documentElement.scrollWidth") <= 320
@@ -319,18 +319,18 @@ def test_a_phone_is_wide_enough(page: Page, view: str) -> None:
         )
         assert outside == []
     finally:
-        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})  # type: ignore[no-untyped-call]
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_light_and_dark(page: Page) -> None:
     shades = []
     for scheme in ("light", "dark"):
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)  # type: ignore[no-untyped-call]
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
         page.open(text=TEXT)
         shades.append(page.script("const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"))
     assert shades[0] != shades[1]
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})  # type: ignore[no-untyped-call]
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_everything_has_a_name_and_comes_from_here(page: Page) -> None:

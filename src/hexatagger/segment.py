@@ -69,6 +69,8 @@ class Settings:
     """How many characters on either side a score depends on."""
     spaces: bool = False
     """Whether tokens may have spaces inside."""
+    splits: bool = True
+    """Whether most multiword tokens are just their words put together: else splits by the network are not used."""
     threshold: float = 0.0
     """The score above which a sentence ends."""
 
@@ -296,7 +298,7 @@ class Segmenter:
     def _words(self, surface: str, splits: list[int]) -> tuple[str, ...]:
         """Return the words of a multiword token, () if it is none after all."""
         form = " ".join(surface.split())
-        words = expand(form, self.rewrites, splits if form == surface else ())
+        words = expand(form, self.rewrites, splits if form == surface and self.settings.splits else ())
         return words if len(words) > 1 else ()
 
 

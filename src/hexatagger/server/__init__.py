@@ -40,8 +40,10 @@ def create_app(options: Options | None = None, *, parsers: "Mapping[str, Parser]
 
 def open_socket(options: Options) -> "socket":
     """Open the socket that `serve` listens on; its port is known then, if the options had 0."""
-    from hexatagger.server.run import bind
-
+    try:
+        from hexatagger.server.run import bind
+    except ModuleNotFoundError as error:
+        raise _explained(error) from None
     return bind(options)
 
 

@@ -189,7 +189,7 @@ def _constraints(known: Known) -> Constraints:
     return Constraints(
         heads=known.heads,
         forbidden=known.forbidden,
-        relations=known.relations,  # type: ignore[arg-type]
+        relations=known.relations,
         root=known.root,
         spans=known.spans,
     )

@@ -8,14 +8,22 @@ import os
 import socket
 from collections.abc import Mapping
 
-from hexatagger.errors import ConfigError
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from hexatagger.errors import ConfigError, HexataggerError
 from hexatagger.folder import read_folder
 from hexatagger.parser import Parser, find_model, load
+from hexatagger.server.app import build
 from hexatagger.server.options import Options
+
+_FAILED = 3
+"""How a process of uvicorn ends that could not start."""
 
 
 def bind(options: Options) -> socket.socket:
     """Open the socket to listen on."""
+    listener = None
     try:
         family, _, _, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
@@ -23,6 +31,8 @@ def bind(options: Options) -> socket.socket:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
     except OSError as error:
+        if listener is not None:
+            listener.close()
         message = f"cannot listen on {options.host}:{options.port}: {error.strerror or error}: choose --host and --port"
         raise ConfigError(message) from None
     listener.set_inheritable(True)
@@ -31,11 +41,6 @@ def bind(options: Options) -> socket.socket:
 
 def run(options: Options, listener: socket.socket, parsers: Mapping[str, Parser] | None = None) -> None:
     """Serve on a socket until told to stop."""
-    import uvicorn
-    from uvicorn.supervisors import Multiprocess
-
-    from hexatagger.server.app import build
-
     settings = {
         "log_level": "warning",
         "access_log": False,
@@ -43,7 +48,7 @@ def run(options: Options, listener: socket.socket, parsers: Mapping[str, Parser]
         "server_header": False,
         "workers": options.workers,
         "timeout_graceful_shutdown": int(options.timeout) + 5,
-        "limit_concurrency": None,
+        "timeout_worker_healthcheck": 60,  # a large model takes longer to load than the usual 5 seconds
     }
     if options.workers == 1:
         app = build(options, parsers=parsers or {name: load(folder) for name, folder in options.models.items()})
@@ -52,4 +57,7 @@ def run(options: Options, listener: socket.socket, parsers: Mapping[str, Parser]
     for folder in options.models.values():  # what is wrong with a folder is said once, here
         read_folder(find_model(folder))
     config = uvicorn.Config(functools.partial(build, options), factory=True, **settings)  # type: ignore[arg-type]
-    Multiprocess(config, [listener]).run()
+    processes = Multiprocess(config, [listener])
+    processes.run()
+    if any(process.exitcode == _FAILED for process in processes.processes):
+        raise HexataggerError("a worker process could not start: its own message stands above")

@@ -2,6 +2,7 @@
 
 import { models, parse } from "./api.js";
 import { drawArcs, light, tell } from "./arcs.js";
+import { toClipboard } from "./clipboard.js";
 import { element, percent, printable } from "./dom.js";
 import { showFixed, showTrees, showWord } from "./panels.js";
 import { VIEWS, question, readState, writeState } from "./state.js";
@@ -36,7 +37,7 @@ function say(text) {
 }
 
 function fail(text) {
-  $("error").textContent = text;
+  $("error").textContent = text.charAt(0).toUpperCase() + text.slice(1);
   $("error").hidden = !text;
 }
 
@@ -147,7 +148,7 @@ function place(drawing, label) {
 function drawPanels() {
   const current = tree();
   showWord($("word-body"), current, current.words[(chosen || shown) - 1], chosen > 0, { fix, cancel });
-  showTrees($("trees-body"), trees(), state.tree, (number) => {
+  showTrees($("trees-body"), trees(), state.tree, Object.keys(fixed()).length > 0, (number) => {
     state.tree = number;
     state.step = 0;
     draw();
@@ -285,25 +286,6 @@ async function copy(kind) {
   } catch (error) {
     fail(error.message);
   }
-}
-
-/** Write to the clipboard; where the browser has none for this page, by way of a selection. */
-async function toClipboard(text) {
-  if (navigator.clipboard) {
-    try {
-      return await navigator.clipboard.writeText(text);
-    } catch {
-      // The browser does not allow it here: go the old way.
-    }
-  }
-  const field = element("textarea", { class: "small", "aria-hidden": "true" });
-  field.value = text;
-  document.body.append(field);
-  field.select();
-  const done = document.execCommand("copy");
-  field.remove();
-  if (!done) throw new Error("The browser does not let this page copy.");
-  return undefined;
 }
 
 function listen() {
