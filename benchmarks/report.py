@@ -38,8 +38,8 @@ def decode() -> str:
     ]
     return (
         table(header, rows)
-        + f"\nFrom scores to heads on one core of an {result['machine']['processor']}, best of 40 runs. Time grows with the length "
-        f"to the power of {result['growth_exponent_64_to_4096']} from 64 to 4,096 words "
+        + f"\nFrom scores to heads, batches of {result['batch']}, one core of an {result['machine']['processor']}, best of "
+        f"several runs. Time grows with the length to the power of {result['growth_exponent_64_to_4096']} from 64 to 4,096 words "
         f"({result['flat_noise_growth_exponent_64_to_4096']} on noise, where the best path runs deep); at 25 words a "
         f"batch of 128 is {result['factor_to_reference_25_words_batch_128']} times as fast as the plain reference. "
         f"`{result['command']}`\n"

@@ -27,17 +27,14 @@ def name_of(file: File) -> str:
     return str(getattr(file, "name", "<stream>"))
 
 
-def read_lines(file: File) -> Iterator[str]:
-    """Yield the lines of a file without their ends; a byte order mark is dropped, CRLF accepted."""
+def read_text(file: File) -> Iterator[str]:
+    """Yield the text of a file as it is, a line at a time with its end: nothing is dropped or changed."""
     name, number = name_of(file), 0
     try:
         with _opened(file) as stream:
             for raw in stream:
                 number += 1
-                line = raw if isinstance(raw, str) else raw.decode("utf-8")
-                # subtle: words may contain U+0085 or U+2028, so neither splitlines() nor universal newlines
-                line = line.removesuffix("\n").removesuffix("\r")
-                yield line.removeprefix("\ufeff") if number == 1 else line
+                yield raw if isinstance(raw, str) else raw.decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"byte 0x{error.object[error.start]:02x} is not UTF-8: convert the file to UTF-8"
         raise FormatError(message, source=name, line=number) from None
@@ -45,6 +42,14 @@ def read_lines(file: File) -> Iterator[str]:
         raise FormatError(f"cannot be unpacked after line {number}: {error}", source=name) from None
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", source=name) from None
+
+
+def read_lines(file: File) -> Iterator[str]:
+    """Yield the lines of a file without their ends; a byte order mark is dropped, CRLF accepted."""
+    for number, line in enumerate(read_text(file)):
+        # subtle: words may contain U+0085 or U+2028, so neither splitlines() nor universal newlines
+        plain = line.removesuffix("\n").removesuffix("\r")
+        yield plain if number else plain.removeprefix("\ufeff")
 
 
 def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 import click
 
 from hexatagger.errors import ConfigError
-from hexatagger.files import File, open_binary, open_output, read_lines
+from hexatagger.files import File, open_binary, open_output, read_text
 
 if TYPE_CHECKING:
     from hexatagger.parser import Parser
@@ -131,7 +131,7 @@ def _sentences(parser: "Parser", source: Input, texts: Sequence[str], files: "Se
             yield from read_conllu(file, format="conllu" if source == "conllu" else "conllx")
         return
     chunks: list[Iterable[str]] = [[text] for text in texts]
-    chunks += [(f"{line}\n" for line in read_lines(file)) for file in files]
+    chunks += [read_text(file) for file in files]  # as it is, so that offsets are those of the file
     for part in chunks:
         yield from words_of(part) if source == "words" else parser.segmenter.stream(part, lines=source == "lines")
 
