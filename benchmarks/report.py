@@ -36,13 +36,13 @@ def decode() -> str:
         ]
         for row in result["lengths"]
     ]
+    machine, growth = result["machine"]["processor"], result["growth_exponent_64_to_4096"]
+    noise, factor = result["flat_noise_growth_exponent_64_to_4096"], result["factor_to_reference_25_words_batch_128"]
     return (
         table(header, rows)
-        + f"\nFrom scores to heads, batches of {result['batch']}, one core of an {result['machine']['processor']}, best of "
-        f"several runs. Time grows with the length to the power of {result['growth_exponent_64_to_4096']} from 64 to 4,096 words "
-        f"({result['flat_noise_growth_exponent_64_to_4096']} on noise, where the best path runs deep); at 25 words a "
-        f"batch of 128 is {result['factor_to_reference_25_words_batch_128']} times as fast as the plain reference. "
-        f"`{result['command']}`\n"
+        + f"\nFrom scores to heads in batches of {result['batch']}, on one core of an {machine}, best of several runs. "
+        f"Time grows with the length to the power of {growth} from 64 to 4,096 words ({noise} on noise, where the best "
+        f"path runs deep); at 25 words it is {factor} times as fast as the plain reference. `{result['command']}`\n"
     )
 
 

@@ -84,8 +84,8 @@ def answer(
             made[number].alternatives = annotate(
                 [sentences[number]] * size, [predictions[number]] * size, labels, lift=lift, trees=found
             )
-            for sentence, each in zip(made[number].alternatives, others, strict=True):
-                sentence.probability = float(np.exp(each.log_probability))
+            for sentence, other in zip(made[number].alternatives, others, strict=True):
+                sentence.probability = float(np.exp(other.log_probability))
     for sentence in made:
         _comment(sentence)
     return made

@@ -70,7 +70,7 @@ def find_model(model: str | Path) -> Path:
         return Path(model)
     inside = Path(__file__).parent / "models" / EMBEDDED
     if not inside.is_dir():
-        raise ConfigError(f"model '{EMBEDDED}' is not in this version of the package: name the folder of a trained model")
+        raise ConfigError(f"model '{EMBEDDED}' is not in this version of the package: name the folder of a model")
     return inside
 
 
