@@ -1,8 +1,8 @@
 # The same commands for people and for CI. `make test` makes its own virtual environment.
 PYTHON ?= python3
 VENV ?= .venv
-# Without torch (the tests that need it are then skipped): make test EXTRAS=dev
-EXTRAS ?= dev,train
+# Without torch (the tests that need it are then skipped): make test EXTRAS=dev,serve
+EXTRAS ?= dev,train,serve
 
 .PHONY: install test check format benchmark clean
 

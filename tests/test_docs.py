@@ -23,6 +23,9 @@ MODULES = sorted(
 def test_docstring_examples(name: str) -> None:
     if ".nn" in name:
         pytest.importorskip("torch", reason="needs the extra [train]")
+    if ".server" in name:
+        pytest.importorskip("starlette", reason="needs the extra [serve]")
+        pytest.importorskip("uvicorn", reason="needs the extra [serve]")
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
 

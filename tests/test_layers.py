@@ -33,6 +33,7 @@ ONLY_IN = {
     "safetensors": ["nn"],
     "onnxruntime": ["parser", "segment"],
     "starlette": ["server"],
+    "uvicorn": ["server"],
     "spacy": ["integrations"],
     "ray": ["integrations"],
     "click": ["cli"],

@@ -105,7 +105,9 @@ class Parser:
         self._session = session
         self._cutter = folder.cutter()
         self._inputs = [each.name for each in session.get_inputs()]
-        self._outputs = [each.name for each in session.get_outputs() if each.name != "relations"]
+        names = [each.name for each in session.get_outputs()]
+        self._has_relations = "relations" in names
+        self._outputs = [name for name in names if name != "relations"]
 
     @property
     def labels(self) -> Labels:
@@ -245,6 +247,9 @@ class Parser:
 
     def outputs(self, inputs: Arrays, *, relations: bool = False) -> Arrays:
         """Run the network; it puts out the scores of all relations only if they are asked for."""
+        if relations and not self._has_relations:
+            message = "was exported without the scores of relations, which this needs: hexatagger export makes it again"
+            raise FormatError(message, source=str(self.folder.path))
         names = [*self._outputs, "relations"] if relations else self._outputs
         values = self._session.run(names, {name: inputs[name] for name in self._inputs})
         return dict(zip(names, values, strict=True))

@@ -101,13 +101,14 @@ async function ask(signal) {
 /** Say what went wrong; where arcs contradict one another, show the sentence, so that one can be freed. */
 async function explain(error, signal) {
   const contradiction = error.code === "contradiction";
-  fail(contradiction ? `${error.message}. Free an arc to go on.` : error.message);
-  say("");
   try {
     if (contradiction) answer = await (await parse(question(state, { plain: true }), signal)).json();
-  } catch {
+  } catch (other) {
+    if (other.name === "AbortError") return;
     answer = null;
   }
+  fail(contradiction ? `${error.message}. Free an arc to go on.` : error.message);
+  say("");
   if (contradiction && best()) draw();
   else $("result").hidden = true;
 }
