@@ -65,6 +65,7 @@ def test_settings_change_single_keys() -> None:
         ('[model]\npos = "feats"', "model.pos 'feats' is not one of"),
         ('[model]\nencoder = ""', "model.encoder is empty"),
         ("[model]\ndropout = 1.0", "model.dropout 1.0 is not between"),
+        ("[model]\npiece_dropout = -0.1", "model.piece_dropout -0.1 is not between"),
     ],
 )
 def test_errors_name_the_key_the_value_and_the_remedy(text: str, message: str) -> None:

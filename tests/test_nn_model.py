@@ -1,5 +1,6 @@
 """The network: every family of encoders, every option, and results that do not depend on the batch."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,19 @@ def test_pooling_and_layers(pooling: str, layers: int, treebank: list[Sentence],
     settings = {"pooling": pooling, "layers": layers, "encoder": str(make_encoder(tmp_path))}
     model = make_model(Recipe.from_dict({"model": settings}).model, treebank)
     assert len(run(model, treebank)) == len(treebank)
+
+
+@pytest.mark.parametrize("shape", [False, True])
+def test_hidden_pieces_change_training_only(shape: bool, treebank: list[Sentence], tmp_path: Path) -> None:
+    encoder = str(make_encoder(tmp_path))
+    config = ModelConfig(encoder=encoder, shape=shape, dropout=0.0, piece_dropout=0.5)
+    plain, hiding = (make_model(each, treebank) for each in (replace(config, piece_dropout=0.0), config))
+    example = encode(treebank[0], config, hiding.labels, hiding.cutter(), gold=False)
+    inputs = collate([(example, example.windows[0])], pad=hiding.pad).inputs
+    with torch.no_grad():
+        expected = plain.network.eval()(**inputs)["leaf"]
+        assert torch.equal(hiding.network.eval()(**inputs)["leaf"], expected)
+        assert not torch.allclose(hiding.network.train()(**inputs)["leaf"], expected)
 
 
 def test_pool_takes_the_right_pieces() -> None:

@@ -49,6 +49,8 @@ class ModelConfig:
     """Width of the BiLSTM, in each direction."""
     dropout: float = 0.33
     """After the embeddings, between LSTM layers and before the projections."""
+    piece_dropout: float = 0.0
+    """Share of the pieces that a pretrained encoder does not get to see in training, a way against learning by heart."""
     relations: Literal["separate", "joint"] = "separate"
     """Relations by a projection of their own, or joined with the leaf tag in one tag set as in the paper."""
     order: Literal["left", "right"] = "left"
@@ -77,8 +79,9 @@ class ModelConfig:
             raise ConfigError(f"model.encoder is empty: name a folder, a Hugging Face model or '{CHARACTERS}'")
         _check_range("model", self, least=1, names=("layers", "pos_width", "lstm_width", "char_width", "char_buckets"))
         _check_range("model", self, least=0, names=("lstm_layers",))
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"model.dropout {self.dropout} is not between 0 and 1")
+        for name in ("dropout", "piece_dropout"):
+            if not 0 <= (share := getattr(self, name)) < 1:
+                raise ConfigError(f"model.{name} {share} is not between 0 and 1")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,6 +139,7 @@ class Pretrained(nn.Module):
         if self.shape is not None:
             nn.init.zeros_(self.shape.weight)
         self.mix = nn.Parameter(torch.zeros(config.layers)) if config.layers > 1 else None
+        self.piece_dropout = config.piece_dropout
 
     def _embeddings(self) -> nn.Embedding:
         return cast("nn.Embedding", cast("Any", self.encoder).get_input_embeddings())
@@ -146,10 +147,15 @@ class Pretrained(nn.Module):
     def forward(self, pieces: Tensor, mask: Tensor, spans: Tensor, shapes: Tensor) -> Tensor:
         """Return word vectors: (batch, words, width)."""
         inputs: dict[str, Any] = {"attention_mask": mask, "output_hidden_states": self.mix is not None}
-        if self.shape is None:
+        hiding = self.training and self.piece_dropout > 0
+        if self.shape is None and not hiding:
             inputs["input_ids"] = pieces
         else:
-            inputs["inputs_embeds"] = self._embeddings()(pieces) + self.shape(shapes)
+            vectors = self._embeddings()(pieces)
+            if hiding:  # special pieces have shape 0 and are always seen
+                seen = (torch.rand_like(vectors[..., 0]) >= self.piece_dropout) | (shapes == 0)
+                vectors = vectors * seen.unsqueeze(-1)
+            inputs["inputs_embeds"] = vectors if self.shape is None else vectors + self.shape(shapes)
         output = self.encoder(**inputs)
         if self.mix is None:
             hidden = output.last_hidden_state
