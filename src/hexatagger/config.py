@@ -50,7 +50,7 @@ class ModelConfig:
     dropout: float = 0.33
     """After the embeddings, between LSTM layers and before the projections."""
     piece_dropout: float = 0.0
-    """Share of the pieces that a pretrained encoder does not get to see in training, a way against learning by heart."""
+    """Share of the pieces that a pretrained encoder does not get to see in training, against learning by heart."""
     relations: Literal["separate", "joint"] = "separate"
     """Relations by a projection of their own, or joined with the leaf tag in one tag set as in the paper."""
     order: Literal["left", "right"] = "left"
