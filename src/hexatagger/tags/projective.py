@@ -105,6 +105,8 @@ def unlift(heads: Sequence[int], deprels: Sequence[str], scheme: Scheme = "head+
     ([2, 0], ['nsubj', 'root'])
     """
     _check_scheme(scheme)
+    if not _SPECIAL.search("".join(deprels)):  # as almost always: no mark, nothing escaped
+        return list(heads), list(deprels)
     labels = [_split(deprel) for deprel in deprels]
     relations = [relation for relation, _, _ in labels]
     lifted = {word: first for word, (_, first, _) in enumerate(labels, 1) if first is not None}
