@@ -61,7 +61,7 @@ def load(
     """
     folder = read_folder(find_model(model))
     check_choice("precision", precision, get_args(Precision))
-    return Parser(folder, _session(folder.path, precision, threads, providers))
+    return Parser(folder, _session(folder.path, precision, threads, providers), threads=threads)
 
 
 def find_model(model: str | Path) -> Path:
@@ -100,8 +100,9 @@ def _session(
 class Parser:
     """A model that is ready to parse; see `load`."""
 
-    def __init__(self, folder: Folder, session: "InferenceSession") -> None:
+    def __init__(self, folder: Folder, session: "InferenceSession", *, threads: int | None = None) -> None:
         self.folder = folder
+        self._threads = threads
         self._session = session
         self._cutter = folder.cutter()
         self._inputs = [each.name for each in session.get_inputs()]
@@ -154,7 +155,7 @@ class Parser:
             raise ConfigError(
                 f"model {self.folder.path} has no segmenter: give it words or CoNLL-U, or train it with --segmenter"
             )
-        return Segmenter.load(self.folder.path)
+        return Segmenter.load(self.folder.path, threads=self._threads)
 
     def parse_words(self, sentences: Iterable[Sequence[str]], **options: Any) -> list[Sentence]:
         """Parse sentences that are lists of words, which are taken as they are; options as for `parse_sentences`."""
