@@ -27,8 +27,9 @@ from hexatagger.config import Recipe
 from hexatagger.conllu import read_conllu
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.nn.checkpoint import find_checkpoint
+from hexatagger.nn.data import encode
 from hexatagger.nn.folder import load_model, load_weights
-from hexatagger.nn.teacher import read_unlabelled
+from hexatagger.nn.teacher import ask, give, read_unlabelled
 from hexatagger.nn.train import Job, train
 from tiny import make_encoder, write_treebank
 
@@ -190,10 +191,17 @@ def test_two_processes_do_as_one(treebank: Path, tmp_path: Path) -> None:
 def test_a_teacher_and_more_text(treebank: Path, tmp_path: Path) -> None:
     train(make_job(treebank, tmp_path / "teacher", "training.epochs=40"))
     (tmp_path / "more.txt").write_text("She sleeps today\n\nDogs bark\n")
-    settings = ["training.epochs=40", "model.tasks=['upos']", "training.teacher_weight=1.0"]
+    settings = ["training.epochs=40", "model.tasks=['upos', 'lemma']", "training.teacher_weight=1.0"]
+    settings.append("training.teacher_tasks=['upos']")
     more = [tmp_path / "more.txt", treebank]
     state = train(make_job(treebank, tmp_path / "student", *settings, teacher=tmp_path / "teacher", unlabelled=more))
     assert state.best > 90  # from the teacher alone: the gold has no weight
+    assert state.history[-1]["Lemmas"] > 90  # from the gold alone
+    student, teacher = (load_model(tmp_path / name) for name in ("student", "teacher"))
+    sentences = read_unlabelled([treebank])
+    examples = [encode(each, student.recipe.model, student.labels, student.cutter(), gold=True) for each in sentences]
+    give(examples, ask(teacher, sentences), student)
+    assert set(examples[0].targets) - set(examples[0].soft) == {"lemma"}
     assert "Taught by" in (tmp_path / "student" / "README.md").read_text()
     assert not (tmp_path / "student" / "teacher.safetensors").exists()
     assert [sentence.forms for sentence in read_unlabelled([tmp_path / "more.txt"])] == [

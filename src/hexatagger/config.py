@@ -114,6 +114,8 @@ class TrainConfig:
     """Weight of the loss of each further task; the tree's is 1."""
     teacher_weight: float = 0.7
     """Share of the teacher in the loss, if one is given."""
+    teacher_tasks: tuple[Task, ...] = ("upos", "xpos", "feats", "lemma")
+    """Further tasks in which the teacher is listened to, as for the tree; the others are learnt from gold alone."""
     seed: int = 1
     """Seed of everything random."""
     patience: int = 0
@@ -130,6 +132,8 @@ class TrainConfig:
         hints = get_type_hints(type(self))
         for name in ("batch_unit", "decay", "loss", "precision"):
             check_choice(f"training.{name}", getattr(self, name), get_args(hints[name]))
+        for task in self.teacher_tasks:
+            check_choice("training.teacher_tasks", task, get_args(Task))
         _check_range("training", self, least=1, names=("epochs", "batch", "rare"))
         zero = ("rate", "head_rate", "weight_decay", "clip", "task_weight", "seed", "patience", "checkpoint_minutes")
         _check_range("training", self, least=0, names=zero)

@@ -42,8 +42,9 @@ def ask(teacher: Model, sentences: Sequence[Sentence]) -> list[dict[str, Soft]]:
 def give(examples: Sequence[Example], soft: Sequence[dict[str, Soft]], model: Model) -> None:
     """Give the examples of a student the teacher's tags; those without gold get targets that count for nothing."""
     heads = list(head_sizes(model.recipe.model, model.labels))
+    unheard = set(model.recipe.model.tasks) - set(model.recipe.training.teacher_tasks)
     for example, tags in zip(examples, soft, strict=True):
-        example.soft = {name: tags[name] for name in heads}
+        example.soft = {name: tags[name] for name in heads if name not in unheard}
         words = sum(window.keep[1] - window.keep[0] for window in example.windows)
         for name in heads:
             if name not in example.targets:
