@@ -202,7 +202,9 @@ def test_a_teacher_and_more_text(treebank: Path, tmp_path: Path) -> None:
     examples = [encode(each, student.recipe.model, student.labels, student.cutter(), gold=True) for each in sentences]
     give(examples, ask(teacher, sentences), student)
     assert set(examples[0].targets) - set(examples[0].soft) == {"lemma"}
-    assert "Taught by" in (tmp_path / "student" / "README.md").read_text()
+    card = (tmp_path / "student" / "README.md").read_text()
+    assert "Taught by" in card
+    assert "| without trees, for the teacher | more.txt |" in card
     assert not (tmp_path / "student" / "teacher.safetensors").exists()
     assert [sentence.forms for sentence in read_unlabelled([tmp_path / "more.txt"])] == [
         ["She", "sleeps", "today"],

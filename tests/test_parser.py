@@ -362,3 +362,24 @@ def test_running_needs_no_torch(model: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_package_holds_what_running_needs(model: Path, treebank: Path, tmp_path: Path) -> None:
+    place = tmp_path / "models" / "tiny"
+    result = run("package", model, place, "--dev", treebank, "--made", "make tiny")
+    assert result.exit_code == 0, result.output
+    files = ["README.md", "config.json", "labels.json", "model.int8.onnx", "tokenizer.json"]
+    assert sorted(path.name for path in place.iterdir()) == files
+    assert [path.name for path in place.parent.iterdir()] == ["tiny"]
+    gold = list(read_conllu(treebank))
+    parsed = hexatagger.load(place).parse_sentences(gold)
+    assert parsed == hexatagger.load(model, precision="int8").parse_sentences(gold)
+    las = f"{evaluate(gold, parsed).metrics['LAS'].f1:.2f}"
+    assert f"LAS {las}" in result.stderr
+    card = (place / "README.md").read_text(encoding="utf-8")
+    assert "in 8 bits" in card
+    assert "Made with `make tiny`" in card
+    assert las in card.split("## Data")[0].split("## Scores of this package")[1]
+    assert "exists: name a folder that does not" in run("package", model, place).stderr
+    (tmp_path / "empty").mkdir()
+    assert "has no model.onnx" in run("package", tmp_path / "empty", tmp_path / "x", "--precision", "fp32").stderr

@@ -12,7 +12,7 @@ from hexatagger.cli.draw import draw
 from hexatagger.cli.evaluate import evaluate
 from hexatagger.cli.parse import info, parse
 from hexatagger.cli.serve import serve
-from hexatagger.cli.train import export, train
+from hexatagger.cli.train import export, package_model, train
 from hexatagger.cli.trees import decode, encode, lift, stats, unlift
 from hexatagger.errors import HexataggerError
 
@@ -41,5 +41,5 @@ def main() -> None:
     """
 
 
-for command in (parse, serve, train, export, evaluate, info, draw, encode, decode, lift, unlift, stats):
+for command in (parse, serve, train, export, package_model, evaluate, info, draw, encode, decode, lift, unlift, stats):
     main.add_command(command)

@@ -8,6 +8,8 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from hexatagger.package import Kept
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -126,6 +128,38 @@ def export(model: Path, dev_files: tuple[Path, ...]) -> None:
     click.echo(f"{model}: scores differ from torch's by {found.difference:.2g} at most", err=True)
     if found.las is not None and found.las_int8 is not None:
         click.echo(f"dev LAS {found.las:.2f} in 32 bits, {found.las_int8:.2f} in 8", err=True)
+
+
+@click.command(name="package", short_help="Make the folder of a model that is passed on.")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--precision", type=click.Choice(["int8", "fp32"]), default="int8", show_default=True, help="Which network."
+)
+@click.option("--dev", "dev_files", type=_FILE, multiple=True, help="CoNLL-U to score the package on; repeatable.")
+@click.option("--segmenter", type=_FOLDER, help="Another model to take the segmenter from.")
+@click.option("--made", default="", help="The command that makes this again, for the card.")
+def package_model(
+    model: Path, out: Path, precision: "Kept", dev_files: tuple[Path, ...], segmenter: Path | None, made: str
+) -> None:
+    """Copy what running needs of a trained MODEL to the new folder OUT, and no more.
+
+    Weights to train on with, logs and the learning curve stay behind. With --dev the package is scored as it is, given
+    words and given text, and its card says so.
+
+    \b
+      hexatagger package runs/mine models/mine --dev dev.conllu
+    """
+    from hexatagger.conllu import read_conllu
+    from hexatagger.package import package
+
+    dev = [sentence for file in dev_files for sentence in read_conllu(file, roots="one")]
+    made_of = package(model, out, precision=precision, dev=dev, segmenter=segmenter, made=made)
+    click.echo(f"{out}: {made_of.size / 1e6:.1f} MB", err=True)
+    for given, scores in (("words", made_of.words), ("text", made_of.text)):
+        if scores:
+            shown = "  ".join(f"{name} {value:.2f}" for name, value in scores.items())
+            click.echo(f"dev, given {given}: {shown}", err=True)
 
 
 def _progress() -> "Progress":

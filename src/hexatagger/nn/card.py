@@ -27,6 +27,7 @@ def write_card(
     train: Sequence[Path],
     dev: Sequence[Path],
     teacher: Path | None = None,
+    unlabelled: Sequence[Path] = (),
 ) -> None:
     """Write README.md: what the model is, its scores on dev, the data it saw, how to make it again."""
     card = model.recipe.card
@@ -54,6 +55,7 @@ def write_card(
         "| --- | --- | --- |",
         *(f"| train | {Path(path).name} | `{digest(path)}` |" for path in train),
         *(f"| dev | {Path(path).name} | `{digest(path)}` |" for path in dev),
+        *(f"| without trees, for the teacher | {Path(path).name} | `{digest(path)}` |" for path in unlabelled),
         "",
         *([f"Taught by the model in `{Path(teacher).name}`.", ""] if teacher else []),
         "## Licence",

@@ -219,7 +219,8 @@ def fit(
 
 def finish(model: Model, data: Data, state: State, job: Job, report: Report) -> None:
     """Write what makes the folder a model for others to use, and remove what only training needed."""
-    write_card(model, state, job.out, train=job.train, dev=job.dev, teacher=job.teacher)
+    sources = {"train": job.train, "dev": job.dev, "unlabelled": job.unlabelled}
+    write_card(model, state, job.out, teacher=job.teacher, **sources)
     write_curve(state, job.out / "curve.png")
     if job.export:
         from hexatagger.nn.export import export
