@@ -99,17 +99,17 @@ def _pieces(chunks: Iterable[str]) -> Iterator[str]:
         yield "".join(waiting)
 
 
-def lay_out(parts: Iterable[tuple[str, Sequence[Sequence[Token]], bool]]) -> Iterator[Sentence]:
+def lay_out(parts: Iterable[tuple[str, Sequence[Sequence[Token]], bool]], offset: int = 0) -> Iterator[Sentence]:
     r"""Make Sentences of the parts of a text, each with the tokens of its sentences and whether it opens a paragraph.
 
-    Offsets count from the beginning of the whole text. A part without any token belongs to the sentence before, or else
-    to the next.
+    Offsets count from the beginning of the whole text, of which `offset` characters stand before the first part. A part
+    without any token belongs to the sentence before, or else to the next.
 
     >>> [sentence] = lay_out([("Hi  you. ", [[Token(0, 2), Token(4, 7), Token(7, 8)]], True)])
     >>> [(word.form, word.start, word.end, word.misc) for word in sentence][:2]
     [('Hi', 0, 2, 'SpacesAfter=\\s\\s|TokenRange=0:2'), ('you', 4, 7, 'SpaceAfter=No|TokenRange=4:7')]
     """
-    offset, gap, paragraph = 0, "", False
+    gap, paragraph = "", False
     held: tuple[str, Sequence[Token], int, str, bool] | None = None
     for text, sentences, opens in parts:
         place, paragraph = 0, paragraph or opens
@@ -199,10 +199,10 @@ def surfaces(sentences: Iterable[Sentence]) -> Iterator[tuple[str, str, Word | M
         yield held
 
 
-def words_of(chunks: Iterable[str]) -> Iterator[Sentence]:
+def words_of(chunks: Iterable[str], *, offset: int = 0) -> Iterator[Sentence]:
     """Read text that is tokenised already: a sentence a line, tokens between spaces or tabs.
 
-    Other spaces, like the no-break space, are part of a token.
+    Other spaces, like the no-break space, are part of a token. `offset` characters stand before the first chunk.
 
     >>> [(word.form, word.start) for word in next(words_of(["He does n't ."]))]
     [('He', 0), ('does', 3), ("n't", 8), ('.', 12)]
@@ -213,7 +213,7 @@ def words_of(chunks: Iterable[str]) -> Iterator[Sentence]:
         found = [Token(match.start(), match.start() + len(match[0].rstrip())) for match in matches]
         return [found] if found else []
 
-    return lay_out((line, tokens(line), False) for line in _whole(cut(chunks, LINES)))
+    return lay_out(((line, tokens(line), False) for line in _whole(cut(chunks, LINES))), offset)
 
 
 def _whole(parts: Iterable[tuple[str, bool]]) -> Iterator[str]:

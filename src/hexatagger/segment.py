@@ -181,9 +181,9 @@ class Segmenter:
         """Cut a text; with `lines`, every line is a sentence."""
         return list(self.stream([text], lines=lines))
 
-    def stream(self, chunks: Iterable[str], *, lines: bool = False) -> Iterator[Sentence]:
-        """Cut a text that comes in chunks, which may end anywhere; offsets count from the beginning of the first."""
-        return lay_out(self._tokens(chunks, lines))
+    def stream(self, chunks: Iterable[str], *, lines: bool = False, offset: int = 0) -> Iterator[Sentence]:
+        """Cut a text that comes in chunks, which may end anywhere; `offset` characters of it stand before the first."""
+        return lay_out(self._tokens(chunks, lines), offset)
 
     def _tokens(self, chunks: Iterable[str], lines: bool) -> Iterator[tuple[str, list[list[Token]], bool]]:
         """Yield parts of the text with the tokens of the sentences in them, and whether they open a paragraph."""
