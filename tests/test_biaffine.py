@@ -20,12 +20,12 @@ from hexatagger.config import Recipe
 from hexatagger.nn.train import Job
 
 
-@pytest.mark.parametrize("decoder", ["projective", "tree"])
-def test_the_baseline_learns_ten_sentences(decoder: str, tmp_path: Path) -> None:
+def test_the_baseline_learns_ten_sentences(tmp_path: Path) -> None:
     treebank = write_treebank(tmp_path)
     recipe = Recipe.from_toml(RECIPE).with_settings(["training.epochs=30", "training.head_rate=0.005"])
     events = list[dict[str, Any]]()
     job = Job(recipe=recipe, train=[treebank], dev=[treebank], out=tmp_path / "out")
-    state = train_biaffine(job, events.append, decoder=decoder)
+    state = train_biaffine(job, events.append)
+    assert state.best > 95
     # One of the ten trees is not projective.
-    assert state.best == 100 if decoder == "tree" else 95 < state.best < 100
+    assert 90 < max(entry["projective LAS"] for entry in state.history) < 100
