@@ -163,7 +163,7 @@ def train_biaffine(job: Job, report: Report) -> State:
     model.network = Biaffine(model.network, model.labels)  # type: ignore[assignment]
 
     def score(model: Model, data: Data) -> dict[str, float]:
-        scores = {}
+        scores: dict[str, float] = {}
         for prefix, decoder in (("", best_tree), ("projective ", best_projective)):
             metrics = evaluate(data.gold, parse(model, data, decoder)).metrics
             scores |= {f"{prefix}{name}": round(metrics[name].f1, 3) for name in ("UAS", "LAS")}
