@@ -2,7 +2,6 @@
 
 import doctest
 import importlib
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,11 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+
+sys.path.append(str(ROOT / "tools"))
+import refresh_docs
+from hexatagger.cli import main
+from refresh_docs import ExampleError, documents, missing, refreshed
 
 SOURCE = ROOT / "src"
 MODULES = sorted(
@@ -30,30 +34,49 @@ def test_docstring_examples(name: str) -> None:
     assert result.failed == 0
 
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_documents_show_what_really_happens(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if absent := missing(text):
+        pytest.skip(f"{path.name} needs {', '.join(absent)}")
+    assert refreshed(text, exact=False) == text, "if this is as it should be: python tools/refresh_docs.py"
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_documents_show_what_really_happens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    names: dict[str, object] = {}
-    for kind, block in BLOCK.findall(path.read_text(encoding="utf-8")):
-        if kind == "pycon":
-            example = doctest.DocTestParser().get_doctest(block, names, path.name, str(path), 0)
-            runner = doctest.DocTestRunner()
-            assert runner.run(example, clear_globs=False).failed == 0
-            names = example.globs  # what one block defines the next one may use
-        elif kind == "console":
-            for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-                assert run(command) == expected
+def test_every_command_is_documented() -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    asked = [line for line in text.splitlines() if line.startswith("$ ")]
+    assert asked == ["$ hexatagger --help", *(f"$ hexatagger {name} --help" for name in main.commands)]
 
 
-def run(command: str) -> str:
-    """Run a line as a reader would, with `hexatagger` being the one under test."""
-    script = f'hexatagger() {{ "{sys.executable}" -m hexatagger "$@"; }}; {command}'
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, encoding="utf-8", check=True)
-    return done.stdout
+def test_refreshing_keeps_what_holds_and_replaces_what_does_not() -> None:
+    assert doctest.testmod(refresh_docs).failed == 0
+    text = (
+        "```console\n$ echo one\none\n$ echo two \\\n  three\ntwo\n```\n\nand\n\n```pycon\n>>> x = 1\n>>> x\n1\n```\n"
+    )
+    assert refreshed(text) == text.replace("three\ntwo\n", "three\ntwo three\n")
+
+
+def test_numbers_that_vary_are_refreshed_but_no_mistake() -> None:
+    text = "<!-- numbers vary -->\n```console\n$ echo 1.25 words\n  8 words\n```\n"
+    assert refreshed(text, exact=False) == text
+    assert refreshed(text) == text.replace("  8 words", "1.25 words")
+    plain = text.partition("\n")[2]
+    assert refreshed(plain, exact=False) != plain
+
+
+def test_a_document_may_show_an_error_but_not_have_one() -> None:
+    text = "```console\n$ hexatagger lift nothing.conllu\nError: what?\n```\n"
+    assert "Error: nothing.conllu: cannot be read" in refreshed(text)
+    with pytest.raises(ExampleError, match="exit code 1"):
+        refreshed(text.replace("Error: what?\n", ""))
+    with pytest.raises(ExampleError, match="exit code 0"):
+        refreshed(text.replace("hexatagger lift nothing.conllu", "echo fine"))
+    with pytest.raises(ExampleError, match="ZeroDivisionError"):
+        refreshed("```pycon\n>>> 1 / 0\n0\n```\n")
+
+
+def test_documents_are_left_alone_where_something_is_missing() -> None:
+    assert missing("<!-- needs: numpy, no-such-thing, bash -->\n") == ["no-such-thing"]
 
 
 def test_figures_are_those_of_the_results() -> None:
