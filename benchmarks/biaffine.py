@@ -63,21 +63,24 @@ class Biaffine(nn.Module):
         """Return scores of heads (batch, words, words + 1), vectors for relations, scores of further tasks."""
         vectors = self.words.vectors(**inputs)
         scores: dict[str, Tensor] = {name: head(vectors) for name, head in self.words.heads.items()}
+        return scores | self.score(vectors, inputs["lengths"])
+
+    def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
+        """Return scores of heads and vectors for relations, of word vectors."""
         with_root = torch.cat([self.root.expand(len(vectors), 1, -1), vectors], dim=1)
         words = functional.pad(self.arc_word(vectors), (0, 1), value=1.0)
         arcs = words @ self.arc @ self.arc_head(with_root).transpose(1, 2)
         # A word behind the end of its sentence is nobody's head, and no word is its own.
         size = arcs.shape[1]
         places = torch.arange(size + 1, device=arcs.device)
-        arcs = arcs.masked_fill(places > inputs["lengths"].reshape(-1, 1, 1), -1e9)
+        arcs = arcs.masked_fill(places > lengths.reshape(-1, 1, 1), -1e9)
         arcs = arcs.masked_fill(places == places[1:].unsqueeze(1), -1e9)
-        scores |= {
+        return {
             "head": arcs,
             "relation_head": self.relation_head(with_root),
             "relation_word": self.relation_word(vectors),
+            "form": self.relation,  # so that the loss has it too, whatever wraps the network
         }
-        scores["form"] = self.relation  # so that the loss has it too, whatever wraps the network
-        return scores
 
 
 def _perceptron(inputs: int, outputs: int, dropout: float) -> nn.Sequential:
