@@ -8,6 +8,7 @@ clients the same is done with a service that takes one request a call. Only loop
 
 import argparse
 import asyncio
+import json
 import random
 import signal
 import statistics
@@ -49,25 +50,50 @@ class Server:
         self.process.wait(60)
 
 
-async def wait_for(address: str) -> None:
-    import httpx2
+class Client:
+    """A client with a connection of its own; bare, to take little of the machine it shares with the service."""
 
-    async with httpx2.AsyncClient(base_url=address) as client:
-        for _ in range(600):
-            try:
-                if (await client.get("/healthz")).status_code == 200:
-                    return
-            except httpx2.TransportError:
-                await asyncio.sleep(0.1)
+    def __init__(self, address: str) -> None:
+        host, _, port = address.removeprefix("http://").partition(":")
+        self._place = host, int(port)
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, request: bytes) -> tuple[int, bytes]:
+        """Send a request; return the status and the body of the answer."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(*self._place, limit=2**24)
+        reader, writer = self._streams
+        writer.write(request)
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        size = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+        return int(head.split()[1]), await reader.readexactly(size)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._streams is not None:
+            self._streams[1].close()
+
+
+def request(method: str, path: str, question: dict[str, Any] | None = None) -> bytes:
+    """Return a request as it goes over the wire."""
+    body = b"" if question is None else json.dumps(question).encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def wait_for(address: str) -> None:
+    for _ in range(600):
+        try:
+            client = Client(address)
+            if (await client.ask(request("GET", "/healthz")))[0] == 200:
+                return client.close()
+        except OSError:
+            await asyncio.sleep(0.1)
     sys.exit("the service did not start")
 
 
-async def drive(
-    server: Server, clients: int, seconds: float, asked: list[tuple[dict[str, Any], list[Any]]]
-) -> dict[str, Any]:
+async def drive(server: Server, clients: int, seconds: float, asked: list[tuple[bytes, list[Any]]]) -> dict[str, Any]:
     """Let so many clients ask for so long; return how it went."""
-    import httpx2
-
     await wait_for(server.address)
     times: list[float] = []
     wrong = errors = words = 0
@@ -75,22 +101,20 @@ async def drive(
 
     async def one(number: int) -> None:
         nonlocal wrong, errors, words
-        order = random.Random(number)
-        # A connection of its own for each client, as real ones have.
-        async with httpx2.AsyncClient(base_url=server.address, timeout=120, limits=limits) as client:
-            while time.perf_counter() < stop:
-                question, expected = asked[order.randrange(len(asked))]
-                began = time.perf_counter()
-                answer = await client.post("/v1/parse", json=question)
-                times.append(time.perf_counter() - began)
-                if answer.status_code != 200:
-                    errors += 1
-                    continue
-                got = [[word["form"], word["head"], word["deprel"]] for word in answer.json()["sentences"][0]["words"]]
-                wrong += got != expected
-                words += len(got)
+        order, client = random.Random(number), Client(server.address)
+        while time.perf_counter() < stop:
+            question, expected = asked[order.randrange(len(asked))]
+            began = time.perf_counter()
+            status, answer = await client.ask(question)
+            times.append(time.perf_counter() - began)
+            if status != 200:
+                errors += 1
+                continue
+            got = [[word["form"], word["head"], word["deprel"]] for word in json.loads(answer)["sentences"][0]["words"]]
+            wrong += got != expected
+            words += len(got)
+        client.close()
 
-    limits = httpx2.Limits(max_connections=1)
     before, began = server.megabytes(), time.perf_counter()
     await asyncio.gather(*(one(number) for number in range(clients)))
     elapsed = time.perf_counter() - began
@@ -109,7 +133,7 @@ async def drive(
     }
 
 
-def questions(model: str, text: bool, most: int = 400) -> list[tuple[dict[str, Any], list[Any]]]:
+def questions(model: str, text: bool, most: int = 400) -> list[tuple[bytes, list[Any]]]:
     """Return requests with the answers that a parser gives to each by itself."""
     sentences = read_conllu(results.treebank("UD_English-EWT/en_ewt-ud-dev.conllu"))
     chosen = [sentence for _, sentence in zip(range(most), sentences, strict=False)]
@@ -122,7 +146,7 @@ def questions(model: str, text: bool, most: int = 400) -> list[tuple[dict[str, A
         else:
             asked = {"words": [sentence.forms]}
             [parsed] = parser.parse_sentences([Sentence.from_words(sentence.forms)])
-        made.append((asked, [[word.form, word.head, word.deprel] for word in parsed]))
+        made.append((request("POST", "/v1/parse", asked), [[word.form, word.head, word.deprel] for word in parsed]))
     return made
 
 
