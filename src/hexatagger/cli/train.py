@@ -163,17 +163,19 @@ def package_model(
 
 
 def _progress() -> "Progress":
-    """Make the progress bar, on standard error."""
+    """Make the progress bar, on standard error if that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:.0f} %"),
         TextColumn("{task.fields[scores]}"),
         TimeRemainingColumn(elapsed_when_finished=True),
-        console=Console(stderr=True),
+        console=console,
+        disable=not console.is_terminal,
     )
 
 
@@ -187,7 +189,9 @@ def _show(event: dict[str, Any], progress: "Progress", bar: "TaskID") -> None:
         scores = "  ".join(f"{name} {value:.2f}" for name, value in event.items() if name not in left_out)
         minutes = event["seconds"] / 60
         progress.console.print(
-            f"epoch {event['epoch']}: loss {event['loss']:.3f}  {scores}  ({minutes:.1f} min)", highlight=False
+            f"epoch {event['epoch']}: loss {event['loss']:.3f}  {scores}  ({minutes:.1f} min)",
+            highlight=False,
+            soft_wrap=True,  # a line stays a line where the output is a file
         )
     elif event["event"] == "warning":
-        progress.console.print(f"warning: {event['message']}", highlight=False, markup=False)
+        progress.console.print(f"warning: {event['message']}", highlight=False, markup=False, soft_wrap=True)
