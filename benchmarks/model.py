@@ -1,0 +1,35 @@
+"""Scores of the embedded English model on EWT dev, given words and given raw text, and what it weighs.
+
+python benchmarks/model.py [MODEL]
+"""
+
+import sys
+
+from hexatagger import read_conllu
+from hexatagger.evaluate import evaluate
+from hexatagger.parser import find_model, load
+from hexatagger.rawtext import restore
+from results import save, treebank
+
+FILE = "UD_English-EWT/en_ewt-ud-dev.conllu"
+METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
+
+
+def main() -> None:
+    folder = find_model(sys.argv[1] if len(sys.argv) > 1 else "en")
+    parser, gold = load(folder), list(read_conllu(treebank(FILE)))
+    given = {"words": parser.parse_sentences(gold), "text": parser.parse(restore(gold))}
+    figures = {
+        "file": FILE,
+        "megabytes": round(sum(path.stat().st_size for path in folder.iterdir()) / 1e6, 1),
+        "scores": {
+            name: {metric: round(evaluate(gold, parsed).metrics[metric].f1, 2) for metric in METRICS}
+            for name, parsed in given.items()
+        },
+    }
+    print(figures)
+    save("model", figures, ("numpy", "onnxruntime"))
+
+
+if __name__ == "__main__":
+    main()
