@@ -78,8 +78,8 @@ def model() -> str:
     ]
     return (
         table(["given", *names], rows)
-        + f"\nThe embedded English model ({result['megabytes']} MB, 8 bits) on the dev set of UD_English-EWT, relations "
-        f"with subtypes, CoNLL-18 F1 in percent. The model was chosen on this set. `{result['command']}`\n"
+        + f"\nThe embedded English model ({result['megabytes']} MB, 8 bits) on the dev set of UD_English-EWT, "
+        f"relations with subtypes, CoNLL-18 F1 in percent. The model was chosen on this set. `{result['command']}`\n"
     )
 
 
