@@ -23,10 +23,12 @@ def expected(problem: Problem) -> NDArray[np.float64]:
 
 @given(st.lists(problems(), min_size=1, max_size=5))
 def test_arcs_are_those_of_enumeration(cases: list[Problem]) -> None:
-    for problem, arcs in zip(cases, arc_probabilities(*stacked(cases)), strict=True):
+    both = (arc_probabilities(*stacked(cases), leaf_tags=leaf_tags) for leaf_tags in (True, False))
+    for problem, arcs, alone in zip(cases, *both, strict=True):
         assert arcs.exact
         np.testing.assert_allclose(arcs.joint, expected(problem), atol=1e-12)
         np.testing.assert_allclose(arcs.head.sum(1), 1, atol=1e-12)
+        np.testing.assert_allclose(alone.head, arcs.head, atol=1e-12)
         assert (arcs.error == 0).all()
 
 
@@ -50,8 +52,9 @@ def test_samples_come_close_and_say_how_close() -> None:
     np.testing.assert_allclose(drawn.head.sum(1), 1, atol=1e-12)
     [again] = arc_probabilities(*stacked([problem]), exact_words=7, samples=4000, seed=3)
     np.testing.assert_array_equal(drawn.joint, again.joint)
-    [long] = arc_probabilities(*stacked([random_problem(220, 1)]), samples=100)
+    [long] = arc_probabilities(*stacked([random_problem(220, 1)]), samples=100, leaf_tags=False)
     assert long.samples == 100
+    assert long.joint.shape == (220, 1, 221)
     np.testing.assert_allclose(long.head.sum(1), 1, atol=1e-12)
 
 
@@ -83,3 +86,7 @@ def test_empty_and_impossible_sentences() -> None:
         arc_probabilities([[[-math.inf, 0]]], [], [1])
     with pytest.raises(DecodeError, match="relation"):
         single.labelled(np.zeros((2, 2, 3)))
+    [alone] = arc_probabilities(np.zeros((1, 1, 2)), [], [1], leaf_tags=False)
+    assert alone.labelled([[[0.0, 0.0]]], root=[0]).tolist() == [[[1, 0], [0, 0]]]
+    with pytest.raises(DecodeError, match="leaf_tags=True"):
+        alone.labelled(np.zeros((1, 2, 3)))

@@ -21,12 +21,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.decode.batch import heads
 from hexatagger.decode.marginals import divisions
 from hexatagger.decode.sampling import sample
+from hexatagger.decode.spans import left_parts, right_parts, walk, whole
 from hexatagger.decode.table import Ints, Scores, alike, by_size, checked, refuse_impossible
 from hexatagger.errors import DecodeError
 
@@ -45,7 +45,8 @@ class Arcs:
     """Probabilities of the heads of one sentence."""
 
     joint: Scores
-    """Probability that a word has a leaf tag and a head: (words, 2, words + 1); head 0 is the root."""
+    """Probability that a word has a leaf tag and a head: (words, 2, words + 1), or (words, 1, words + 1) if leaf tags
+    were not asked for; head 0 is the root."""
     samples: int
     """How many sequences were drawn; 0: the probabilities are exact."""
 
@@ -57,7 +58,8 @@ class Arcs:
     @property
     def head(self) -> Scores:
         """Probability of every head: (words, words + 1); each row sums to 1."""
-        return self.joint.sum(1)  # type: ignore[no-any-return]
+        # subtle: adding slices, as a sum over an axis of two is many times slower
+        return self.joint[:, 0] + self.joint[:, 1] if self.joint.shape[1] == 2 else self.joint[:, 0]
 
     @property
     def error(self) -> Scores:
@@ -76,16 +78,18 @@ class Arcs:
         [[[0.0, 1.0], [0.0, 0.0]]]
         """
         scores = np.asarray(relation, np.float64)
-        words, _, size = self.joint.shape
+        words, sides, size = self.joint.shape
         if scores.ndim != 3 or len(scores) != words or scores.shape[1] not in (1, 2):
             raise DecodeError(f"relation {scores.shape} must be (words, 2 or 1, relations) with {words} words")
+        if scores.shape[1] > sides:
+            raise DecodeError("relations of each leaf tag need the probabilities of leaf tags: leaf_tags=True")
         roots = np.isin(np.arange(scores.shape[2]), list(root))
         found = np.zeros((words, size, scores.shape[2]))
         special = roots.any() and not roots.all()
         for chosen, mask in (
             ((slice(0, 1), roots), (slice(1, None), ~roots)) if special else ((slice(None), roots | True),)
         ):
-            shares = np.broadcast_to(_softmax(scores[:, :, mask]), (words, 2, int(mask.sum())))
+            shares = np.broadcast_to(_softmax(scores[:, :, mask]), (words, sides, int(mask.sum())))
             found[:, chosen, mask] = np.einsum("wth,wtr->whr", self.joint[:, :, chosen], shares)
         return found
 
@@ -95,6 +99,7 @@ def arc_probabilities(
     internal: ArrayLike,
     lengths: ArrayLike,
     *,
+    leaf_tags: bool = True,
     exact_words: int = EXACT_WORDS,
     samples: int = SAMPLES,
     seed: int = 0,
@@ -102,7 +107,7 @@ def arc_probabilities(
     """Return for each sentence the probability of every head of every word; scores as for `best`.
 
     Exact up to `exact_words` words; of longer sentences `samples` sequences are drawn, and `Arcs.error` says how far
-    the shares may be off.
+    the shares may be off. Without `leaf_tags` the probabilities are those of heads alone, in less time.
 
     >>> [arcs] = arc_probabilities(np.zeros((1, 3, 2)), np.zeros((1, 2, 4)), [3])
     >>> arcs.head.round(3).tolist()  # 8 sequences, 7 trees: of word 2 with both others there are two sequences
@@ -114,13 +119,14 @@ def arc_probabilities(
     for numbers in alike(order[sizes[order] <= exact_words], sizes, cells=_CELLS, power=3, least=4):
         longest = int(sizes[numbers[0]])
         leaves, nodes = leaf_scores[numbers, :longest], internal_scores[numbers, : longest - 1]
-        joint = _exact(leaves, nodes, sizes[numbers], numbers)
+        joint = _exact(leaves, nodes, sizes[numbers], numbers, width=2 if leaf_tags else 1)
         for number, size, shares in zip(numbers.tolist(), sizes[numbers].tolist(), joint, strict=True):
             found[number] = Arcs(shares[:size, :, : size + 1], 0)
     for number in order[sizes[order] > exact_words].tolist():
         size = int(sizes[number])
         [drawn] = sample(leaf_scores[[number]], internal_scores[[number]], [size], samples, seed=seed)
-        found[number] = Arcs(_shares(drawn, size), samples)
+        joint = _shares(drawn, size)
+        found[number] = Arcs(joint if leaf_tags else joint.sum(1, keepdims=True), samples)
     return found
 
 
@@ -132,109 +138,93 @@ def _shares(drawn: NDArray[np.int8], size: int) -> Scores:
     return joint
 
 
-def _exact(leaf: Scores, internal: Scores, sizes: Ints, numbers: Ints) -> Scores:
-    """Return the probabilities of leaf tag and head: (batch, words, 2, words + 1)."""
+def _exact(leaf: Scores, internal: Scores, sizes: Ints, numbers: Ints, *, width: int) -> Scores:
+    """Return the probabilities of leaf tag and head, or of heads alone (width 1): (batch, words, width, words + 1)."""
     batch, words = leaf.shape[:2]
-    splits, totals = _split(leaf, internal)
-    refuse_impossible(totals[np.arange(batch), sizes - 1], numbers)
-    _, *left_shares = divisions(leaf, internal)
-    head_left = _windows(np.stack(left_shares, axis=1))  # p(head left | child side, gap)
-    from_begin, from_end = _headed(splits, head_left)
-    to_left, to_right = _nodes(splits, head_left, sizes)
-
-    arcs = np.zeros((batch, words + 1, 2 * words))  # by head and by 2 · dependent + leaf tag
-    for row, size in enumerate(sizes.tolist()):
-        arcs[row, 0, : 2 * size] = from_begin[0, row, 0, size - 1, : 2 * size]
-    for k in range(words - 1):
-        left, right = k + 1, words - 1 - k  # so many nodes end with word k, so many begin with word k + 1
-        ends = from_end[0, :, k, :left, : 2 * left]
-        begins = from_begin[1, :, k + 1, :right, : 2 * right]
-        # subtle: adding slices, as a sum over an axis of two is many times slower
-        end_heads, begin_heads = ends[..., ::2] + ends[..., 1::2], begins[..., ::2] + begins[..., 1::2]
-        found = end_heads.swapaxes(1, 2) @ (to_left[:, k, :left, :right] @ begins)
-        arcs[:, 1 : k + 2, 2 * left :] += found[:, ::-1]
-        found = begin_heads.swapaxes(1, 2) @ (to_right[:, k, :left, :right].swapaxes(1, 2) @ ends)
-        arcs[:, k + 2 :, : 2 * left] += found[..., ::-1]
-    return arcs.reshape(batch, words + 1, words, 2).transpose(0, 2, 3, 1)
+    every = np.arange(batch)
+    shares, totals = _split(leaf, internal)
+    refuse_impossible(totals[every, sizes - 1], numbers)
+    left, right = _headed(shares, batch, width)
+    to_left, to_right = _nodes(shares, sizes)
+    arcs = np.zeros((batch, width * words, words + 1))  # by width · dependent + leaf tag and by head
+    arcs[:, :, 0] = left[every, 0, sizes - 1]
+    for gap in range(words - 1):
+        middle = gap + 1
+        ends, begins = left[:, :middle, gap, : width * middle], right[:, middle, middle:, width * middle :]
+        end_heads, begin_heads = ends, begins
+        if width == 2:
+            end_heads, begin_heads = ends[..., ::2] + ends[..., 1::2], begins[..., ::2] + begins[..., 1::2]
+        from_left, from_right = (nodes[:, :middle, gap, middle:] for nodes in (to_left, to_right))
+        arcs[:, width * middle :, 1 : middle + 1] += begins.swapaxes(1, 2) @ (from_left.swapaxes(1, 2) @ end_heads)
+        arcs[:, : width * middle, middle + 1 :] += ends.swapaxes(1, 2) @ (from_right @ begin_heads)
+    return arcs.reshape(batch, words, width, words + 1)
 
 
-def _split(leaf: Scores, internal: Scores) -> tuple[list[Scores], Scores]:
-    """Return the probabilities of splits by span size, and the log sums of spans that begin with the first word.
+_Shares = list[tuple[Scores, Scores]]
+"""Of the spans over 2, 3, … words the probabilities of splits with the head on the left, and on the right: each (batch,
+child side, begin, split); over all splits of both kinds they sum to 1."""
 
-    Entry m of the list is of the spans over m + 1 words: (batch, child side, begin, split), each row summing to 1.
-    """
+
+def _split(leaf: Scores, internal: Scores) -> tuple[_Shares, Scores]:
+    """Return the probabilities of splits, and the log sums of spans that begin with the first word."""
     batch, words = leaf.shape[:2]
-    # Log sums of nodes: left children by their begin, right children by their end, both by size less 1.
-    lefts, rights = np.empty((2, batch, words, words))
-    lefts[:, :, 0], rights[:, :, 0] = leaf[:, :, 0], leaf[:, :, 1]
-    sides = _windows(
-        np.stack([np.logaddexp(internal[:, :, side], internal[:, :, side + 1]) for side in (0, 2)], axis=1)
-    )
-    splits = [np.empty(0)]
-    for m in range(1, words):
-        parts = lefts[:, :-m, :m] + rights[:, m:, m - 1 :: -1]
-        sums = sides[:, :, : words - m, :m] + parts[:, None]
+    lefts, rights = np.empty((2, batch, words, words))  # log sums of nodes by begin and end: left and right children
+    every = np.arange(words)
+    lefts[:, every, every], rights[:, every, every] = leaf[:, :, 0], leaf[:, :, 1]
+    child = np.stack([np.logaddexp(internal[:, :, side], internal[:, :, side + 1]) for side in (0, 2)], axis=1)
+    head_left = np.stack(divisions(leaf, internal)[1:], axis=1)  # p(head left | child side, gap)
+    shares: _Shares = []
+    for size in range(1, words):
+        spans = words - size
+        windows = (0, 0), ((1, 0), (0, 1), (0, 1)), (2, spans, size)
+        parts = left_parts(lefts, size) + right_parts(rights, size)
+        sums = walk(child, *windows) + parts[:, None]
         highest = sums.max(-1, keepdims=True)
         sums -= np.maximum(highest, _LOWEST)
         np.exp(sums, out=sums)
-        whole = np.maximum(sums.sum(-1, keepdims=True), _LEAST)
-        sums /= whole
-        splits.append(sums)
-        totals = (np.log(whole) + highest)[..., 0]
-        lefts[:, :-m, m], rights[:, m:, m] = totals[:, 0], totals[:, 1]
-    return splits, lefts[:, 0]
+        weight = np.maximum(sums.sum(-1, keepdims=True), _LEAST)
+        sums /= weight
+        by_left = sums * walk(head_left, *windows)
+        sums -= by_left
+        shares.append((by_left, sums))
+        totals = (np.log(weight) + highest)[..., 0]
+        whole(lefts, size)[...], whole(rights, size)[...] = totals[:, 0], totals[:, 1]
+    return shares, lefts[:, 0]
 
 
-def _windows(gaps: Scores) -> Scores:
-    """View the gaps (batch, child side, gap) by the begin of a span and a gap counted from there."""
-    size = gaps.shape[2]
-    padded = np.concatenate([gaps, np.zeros_like(gaps)], axis=2)
-    return sliding_window_view(padded, size, axis=2) if size else gaps[:, :, :, None]
+def _headed(shares: _Shares, batch: int, width: int) -> tuple[Scores, Scores]:
+    """Return which word heads a node: left children and right children, by begin, end and width · word + leaf tag."""
+    words = len(shares) + 1
+    left, right = np.zeros((2, batch, words, words, width * words))
+    every = np.arange(words)
+    left[:, every, every, width * every] = right[:, every, every, width * every + width - 1] = 1
+    on = (1, 1, width)  # from a span to the next one
+    for size, (by_left, by_right) in enumerate(shares, 1):
+        spans = words - size
+        node = np.zeros((batch, spans, 2, width * (size + 1)))
+        parts = walk(left, (0, 0, 0), (on, (0, 1, 0), (0, 0, 1)), (spans, size, width * size))
+        node[..., :-width] = by_left.swapaxes(1, 2) @ parts
+        parts = walk(right, (1, size, width), (on, (1, 0, 0), (0, 0, 1)), (spans, size, width * size))
+        node[..., width:] += by_right.swapaxes(1, 2) @ parts
+        for side, table in enumerate((left, right)):
+            walk(table, (0, size, 0), (on, (0, 0, 1)), (spans, width * (size + 1)))[...] = node[:, :, side]
+    return left, right
 
 
-def _headed(splits: list[Scores], head_left: Scores) -> tuple[Scores, Scores]:
-    """Return which word heads a node, with its leaf tag: (child side, batch, place, size less 1, 2 · words).
-
-    Twice: by the place of the begin, where the last axis is 2 · words on from it + leaf tag; and by the place of the
-    end, where it is the same row backwards: 2 · words back from it + 1 − leaf tag.
-    """
-    batch, words = len(head_left), len(splits)
-    from_begin, from_end = np.zeros((2, 2, batch, words, words, 2 * words))
-    for side in (0, 1):
-        from_begin[side, :, :, 0, side] = from_end[side, :, :, 0, 1 - side] = 1
-    for m in range(1, words):
-        by_left = splits[m] * head_left[:, :, : words - m, :m]
-        by_right = np.subtract(splits[m][..., ::-1], by_left[..., ::-1])
-        node = np.zeros((batch, words - m, 2, 2 * m + 2))
-        node[..., :-2] = by_left.swapaxes(1, 2) @ from_begin[0, :, :-m, :m, : 2 * m]
-        node[..., 2:] += (np.ascontiguousarray(by_right).swapaxes(1, 2) @ from_end[1, :, m:, :m, : 2 * m])[..., ::-1]
-        for side in (0, 1):
-            from_begin[side, :, :-m, m, : 2 * m + 2] = node[:, :, side]
-            from_end[side, :, m:, m, : 2 * m + 2] = node[:, :, side, ::-1]
-    return from_begin, from_end
-
-
-def _nodes(splits: list[Scores], head_left: Scores, sizes: Ints) -> tuple[Scores, Scores]:
-    """Return the probabilities of nodes: (batch, gap, words of the left part less 1, of the right part less 1).
-
-    Twice: with the head on the left, and on the right.
-    """
-    batch, words = len(sizes), len(splits)
-    lefts, rights = np.zeros((2, batch, words, words))  # as in `_split`
-    to_left, to_right = np.zeros((2, batch, words - 1, words - 1, words - 1))
-    for m in range(words - 1, 0, -1):
-        lefts[sizes == m + 1, 0, m] = 1  # the top
-        as_left = splits[m][:, 0] * lefts[:, :-m, m, None]
-        as_right = splits[m][:, 1] * rights[:, m:, m, None]
-        both = as_left + as_right
-        lefts[:, :-m, :m] += both
-        rights[:, m:, :m] += both[..., ::-1]
-        window = head_left[:, :, : words - m, :m]
-        by_left = as_left * window[:, 0] + as_right * window[:, 1]
-        first = np.arange(m)
-        gap = np.arange(words - m)[:, None] + first
-        to_left[:, gap, first, m - 1 - first] = by_left
-        to_right[:, gap, first, m - 1 - first] = both - by_left
+def _nodes(shares: _Shares, sizes: Ints) -> tuple[Scores, Scores]:
+    """Return the probabilities of nodes with the head on the left, and on the right: (batch, begin, gap, end)."""
+    batch, words = len(sizes), len(shares) + 1
+    lefts, rights = np.zeros((2, batch, words, words))  # probabilities of left and right children by begin and end
+    to_left, to_right = np.zeros((2, batch, words, max(0, words - 1), words))
+    for size in range(words - 1, 0, -1):
+        lefts[sizes == size + 1, 0, size] = 1  # the top
+        as_left, as_right = whole(lefts, size)[..., None], whole(rights, size)[..., None]
+        by_left, by_right = (by_side[:, 0] * as_left + by_side[:, 1] * as_right for by_side in shares[size - 1])
+        for table, nodes in ((to_left, by_left), (to_right, by_right)):
+            walk(table, (0, 0, size), ((1, 1, 1), (0, 1, 0)), (words - size, size))[...] = nodes
+        by_left += by_right
+        for parts in (left_parts(lefts, size), right_parts(rights, size)):
+            parts += by_left
     return to_left, to_right
 
 
