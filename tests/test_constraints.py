@@ -1,5 +1,7 @@
+import itertools
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +11,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import brute_force
-from hexatagger.decode import Constraints, best, best_constrained
+from hexatagger.decode import (
+    Constraints,
+    arc_probabilities,
+    best,
+    best_constrained,
+    constrained,
+    kbest,
+    kbest_constrained,
+    probabilities_given,
+)
 from hexatagger.errors import ConstraintError, DecodeError, HexataggerError
 from hexatagger.tags import to_heads
 from lattice_cases import Problem, problems, random_problem
@@ -50,23 +61,43 @@ def fits(heads: tuple[int, ...], given: Constraints) -> bool:
     )
 
 
-def expected_score(problem: Problem, given: Constraints, relation: NDArray[np.float64] | None, root: set[int]) -> float:
-    """Try every legal sequence with the best relations its words may have."""
+Relations = NDArray[np.float64] | None
+
+
+def obeying(
+    problem: Problem, given: Constraints, relation: Relations, root: set[int], *, shares: bool = False
+) -> dict[tuple[int, ...], list[float]]:
+    """Try every legal sequence: by tree that obeys, the scores of its sequences.
+
+    A word with a constraint on its relations counts with the best it may have, or with the share of all it may have.
+    """
     leaf, internal = problem[0].tolist(), problem[1].tolist()
-    highest = -math.inf
+    found = defaultdict(list)
     for tags in brute_force.legal_sequences(len(leaf)):
         heads = tuple(to_heads(tags))
         score = brute_force.score(tags, leaf, internal)
         if not fits(heads, given):
             continue
         for word, allowed in given.relations.items():
-            fitting = [one for one in allowed if not root or (one in root) == (heads[word - 1] == 0)]
+
+            def right(one: int, is_root: bool = heads[word - 1] == 0) -> bool:
+                return not root or (one in root) == is_root
+
+            fitting = [one for one in allowed if right(one)]
             if not fitting:
                 score = -math.inf
             elif relation is not None:
-                score += max(relation[word - 1, tags[2 * word - 2] % relation.shape[1], one] for one in fitting)
-        highest = max(highest, score)
-    return highest
+                row = relation[word - 1, tags[2 * word - 2] % relation.shape[1]]
+                every = [one for one in range(len(row)) if right(one)]
+                weight = math.fsum(map(math.exp, row[fitting])) / math.fsum(map(math.exp, row[every]))
+                score += math.log(weight) if shares else max(row[fitting])
+        if score > -math.inf:
+            found[heads].append(score)
+    return dict(found)
+
+
+def expected_score(problem: Problem, given: Constraints, relation: Relations, root: set[int]) -> float:
+    return max(itertools.chain.from_iterable(obeying(problem, given, relation, root).values()), default=-math.inf)
 
 
 @given(st.data())
@@ -116,6 +147,84 @@ def test_relations_too(data: st.DataObject) -> None:
     for word, (head, number) in enumerate(zip(found.heads, found.relations, strict=True), 1):
         assert number in given.relations.get(word, range(3))
         assert not root or (number in root) == (head == 0)
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[Problem, Constraints, Relations, set[int]]:
+    """A sentence with constraints, its relations and those of the root."""
+    problem = draw(problems(5))
+    size = len(problem[0])
+    relation = None
+    if draw(st.booleans()):
+        relation = random_problem(size * 3, draw(st.integers(0, 9)))[0].reshape(size, 2, 3)[
+            :, : draw(st.integers(1, 2))
+        ]
+    return problem, draw(constraints(size, 3)), relation, draw(st.sampled_from([set(), {0}]))
+
+
+@given(questions(), st.integers(1, 12))
+@settings(max_examples=300)
+def test_the_k_best_trees_that_obey_are_those_of_enumeration(
+    asked: tuple[Problem, Constraints, Relations, set[int]], k: int
+) -> None:
+    problem, given, relation, root = asked
+    expected = {heads: max(scores) for heads, scores in obeying(*asked).items()}
+    if not expected:
+        with pytest.raises(HexataggerError):
+            kbest_constrained(*problem, given, k, relation=relation, root=root)
+        return
+    found = kbest_constrained(*problem, given, k, relation=relation, root=root)
+    assert len(found) == min(k, len(expected)) == len({tuple(tree.heads) for tree in found})
+    ranked = sorted(expected.values(), reverse=True)
+    assert [tree.score for tree in found] == pytest.approx(ranked[:k], abs=1e-9)
+    assert [expected[tuple(tree.heads.tolist())] for tree in found] == pytest.approx(ranked[:k], abs=1e-9)
+
+
+@given(questions())
+@settings(max_examples=300)
+def test_probabilities_given_constraints_are_those_of_enumeration(
+    asked: tuple[Problem, Constraints, Relations, set[int]],
+) -> None:
+    problem, given, relation, root = asked
+    weights = {heads: math.fsum(map(math.exp, scores)) for heads, scores in obeying(*asked, shares=True).items()}
+    if not weights:
+        with pytest.raises(HexataggerError):
+            probabilities_given(*problem, given, relation=relation, root=root)
+        return
+    trees = list(brute_force.projective_trees(len(problem[0])))
+    found = probabilities_given(*problem, given, trees, relation=relation, root=root)
+    z = math.fsum(weights.values())
+    assert np.exp(found.trees) == pytest.approx([weights.get(tree, 0.0) / z for tree in trees], abs=1e-12)
+    head = np.zeros((len(problem[0]), len(problem[0]) + 1))
+    for heads, weight in weights.items():
+        head[np.arange(len(heads)), heads] += weight / z
+    np.testing.assert_allclose(found.head, head, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.5, 3.0, 200.0])
+def test_without_constraints_everything_is_that_of_the_lattice(scale: float) -> None:
+    problem = random_problem(17, 3, scale)
+    batch = problem[0][None], problem[1][None], [17]
+    [trees], [arcs] = kbest(*batch, 6), arc_probabilities(*batch)
+    found = kbest_constrained(*problem, Constraints(), 6)
+    assert [tree.heads.tolist() for tree in found] == [tree.heads.tolist() for tree in trees]
+    given = probabilities_given(*problem, Constraints(), [tree.heads.tolist() for tree in trees])
+    np.testing.assert_allclose(given.head, arcs.head, atol=1e-9)
+    np.testing.assert_allclose(given.trees, [tree.log_probability for tree in trees], atol=1e-9)
+
+
+def test_sentences_too_long_for_more_than_the_best_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constrained, "LONGEST", 5)
+    problem = random_problem(6, 1)
+    known = Constraints(root=2)
+    tree = best_constrained(*problem, known).heads.tolist()
+    with pytest.raises(DecodeError, match="a sentence of 6 words is too long for probabilities and further trees"):
+        kbest_constrained(*problem, known, 2)
+    with pytest.raises(DecodeError, match="ask for its best tree only, or fix every head"):
+        probabilities_given(*problem, known)
+    whole = Constraints(heads=dict(enumerate(tree, 1)))
+    assert len(kbest_constrained(*problem, whole, 2)) == 1
+    assert probabilities_given(*problem, whole, [tree]).trees.tolist() == [0]
 
 
 @given(problems(9))
@@ -185,6 +294,9 @@ def test_short_sentences_and_bad_shapes() -> None:
     assert best_constrained([[0, 0]], [], Constraints(root=1, spans=[(1, 1)])).heads.tolist() == [0]
     with pytest.raises(ConstraintError):
         best_constrained([[0, 0]], [], Constraints(forbidden=[(1, 0)]))
+    assert probabilities_given(np.zeros((0, 2)), np.zeros((0, 4)), Constraints(), [[]]).head.shape == (0, 1)
+    with pytest.raises(DecodeError, match="k is 0"):
+        kbest_constrained([[0, 0]], [], Constraints(), 0)
     with pytest.raises(DecodeError, match="relation"):
         best_constrained([[0, 0]], [], Constraints(), relation=np.zeros((2, 2, 3)))
 

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -5,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexatagger.decode import best, kbest, posteriors, ranking, sequence_scores
+from hexatagger.decode import Constraints, best, kbest, posteriors, ranking, sequence_scores
+from hexatagger.decode.constraints import allowed_arcs
+from hexatagger.decode.search import ranked_trees
 from hexatagger.errors import DecodeError
 from hexatagger.tags import to_heads
 from lattice_cases import Problem, by_tree, problems, random_problem, stacked
@@ -67,7 +70,9 @@ def test_listing_trees_gives_the_same(problem: Problem, k: int) -> None:
     expected = by_tree(problem)
     ranked = sorted((max(share for share, _ in sequences) for sequences in expected.values()), reverse=True)
     [first] = best(problem[0][None], problem[1][None], [len(problem[0])])
-    trees = [tuple(tree.tolist()) for tree, _ in ranking.list_trees(*problem, k, first)]
+    everything = allowed_arcs(Constraints(), len(problem[0]))
+    listed = itertools.islice(ranked_trees(*problem, everything, first=first), k)
+    trees = [tuple(to_heads(tags.tolist())) for _, tags in listed]
     assert len(set(trees)) == len(trees)
     assert [max(share for share, _ in expected[tree]) for tree in trees] == pytest.approx(ranked[:k], rel=1e-9)
 

@@ -10,12 +10,19 @@ For a batch of sentences at once:
     sequence_scores     sums of scores; less log Z, log-probabilities
     tree_scores         the same for trees: all sequences of a tree together
 
-For one sentence, `best_constrained` with `Constraints`. All take leaf and internal scores as `best` does.
+For one sentence with `Constraints`: `best_constrained`, `kbest_constrained`, and `probabilities_given` them. All take
+leaf and internal scores as `best` does.
 """
 
 from hexatagger.decode.arcs import Arcs, arc_probabilities
 from hexatagger.decode.batch import best, heads
-from hexatagger.decode.constrained import Constrained, best_constrained
+from hexatagger.decode.constrained import (
+    Constrained,
+    Given,
+    best_constrained,
+    kbest_constrained,
+    probabilities_given,
+)
 from hexatagger.decode.constraints import Constraints, check_constraints
 from hexatagger.decode.marginals import Posteriors, posteriors
 from hexatagger.decode.ranking import Ranked, kbest
@@ -26,6 +33,7 @@ __all__ = [
     "Arcs",
     "Constrained",
     "Constraints",
+    "Given",
     "Posteriors",
     "Ranked",
     "arc_probabilities",
@@ -34,7 +42,9 @@ __all__ = [
     "check_constraints",
     "heads",
     "kbest",
+    "kbest_constrained",
     "posteriors",
+    "probabilities_given",
     "sample",
     "sequence_scores",
     "tree_scores",

@@ -1,32 +1,40 @@
-"""The best legal tree that obeys constraints, exactly.
+"""Trees that obey constraints, exactly: the best, the k best, and how probable they are given the constraints.
 
 What constraints need more than the depth lattice? Restricted relations change the scores of leaf tags and stay in it,
-in O(N · depth). Heads do not: the lattice does not know them. So, in this order:
+in O(N · depth). Heads do not: the lattice does not know them. So the best tree is, in this order:
 
 1. the best sequence of the lattice, if its tree obeys: nothing that does can be better;
 2. if every head is fixed, the best sequence of that tree (see `trees`): O(N²);
-3. a chart over the nodes of binary head trees with the words that head them, where every arc is seen when it is made:
-   O(N⁴) time in O(N²) numpy calls, O(N³) memory.
+3. the best of a chart that knows heads (see `chart`): O(N⁴).
+
+Further trees take two charts each (see `search`). Probabilities are renormalised over what obeys: one chart, filled
+with sums of probabilities and read from both sides.
 
 A span is a unit of the tree (see `constraints`) just if, in every sequence of the tree, a node that crosses the span is
 headed by a word of the span and is not yet a whole dependent: that word then is the one with its head outside. So spans
 are constraints on nodes and cost the chart nothing.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+import heapq
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hexatagger.decode.batch import best, heads
+from hexatagger.decode.batch import heads
+from hexatagger.decode.chart import MASS, Chart
 from hexatagger.decode.constraints import Bools, Constraints, allowed_arcs, check_constraints, joined, obeys
+from hexatagger.decode.search import only_tree, ranked_trees, search
 from hexatagger.decode.table import Ints, Scores, Tags, checked
-from hexatagger.decode.trees import best_of_tree
+from hexatagger.decode.trees import tree_scores
 from hexatagger.errors import ConstraintError, DecodeError
-from hexatagger.tags.hexatag import Hexatag
 from hexatagger.tree import is_projective, is_tree
 
+LONGEST = 150
+"""Words of a sentence up to which more than the best tree can be had: memory grows with the third power of them."""
 _PATIENCE = 2000
 """Up to so many words times constraints, a contradiction is narrowed down to the constraints it needs."""
 
@@ -63,22 +71,129 @@ def best_constrained(
     >>> best_constrained(*scores, Constraints(heads={3: 1})).heads.tolist()
     [0, 1, 1]
     """
+    [found] = kbest_constrained(leaf, internal, constraints, 1, relation=relation, root=root)
+    return found
+
+
+def kbest_constrained(
+    leaf: ArrayLike,
+    internal: ArrayLike,
+    constraints: Constraints,
+    k: int,
+    *,
+    relation: ArrayLike | None = None,
+    root: Collection[int] = (),
+) -> list[Constrained]:
+    """Return the k best different trees that obey, best first, or all there are; everything as for `best_constrained`.
+
+    >>> scores = np.zeros((3, 2)), np.array([[0, 5, 0, 0], [5, 0, 1, 0]])
+    >>> [tree.heads.tolist() for tree in kbest_constrained(*scores, Constraints(root=1), 3)]
+    [[0, 1, 1], [0, 1, 2], [0, 3, 1]]
+    """
+    if k < 1:
+        raise DecodeError(f"k is {k}: at least 1 is needed")
+    leaves, nodes, choices = _checked(leaf, internal, constraints, relation, root)
+    words = len(leaves)
+    cases = list(_cases(leaves, constraints, choices, root, _best_of))
+    if k > 1:
+        _refuse_long(words, cases)
+    ranked = (ranked_trees(scores, nodes, allowed, constraints.spans) for scores, allowed in cases)
+    found = list(itertools.islice(heapq.merge(*ranked, key=lambda each: -each[0]), k))
+    if not found:
+        _refuse_all(constraints, words, root)
+    made = []
+    for score, tags in sorted(found, key=lambda each: -each[0]):  # rounding may have changed the order
+        [tree] = heads([tags])
+        made.append(Constrained(tags, tree, _choose(constraints, choices, tags[::2], tree, root), score))
+    return made
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """The distribution over the trees that obey."""
+
+    trees: Scores
+    """Log-probabilities of the trees that were asked for; −inf for one that does not obey."""
+    head: Scores
+    """Probability of every head: (words, words + 1); each row sums to 1."""
+
+
+def probabilities_given(
+    leaf: ArrayLike,
+    internal: ArrayLike,
+    constraints: Constraints,
+    trees: Sequence[Sequence[int]] = (),
+    *,
+    relation: ArrayLike | None = None,
+    root: Collection[int] = (),
+) -> Given:
+    """Return how probable trees and heads are given the constraints; scores as for `best_constrained`.
+
+    A word with a constraint on its relations counts with the probability that it has one of them.
+
+    >>> scores = np.zeros((3, 2)), np.zeros((2, 4))
+    >>> given = probabilities_given(*scores, Constraints(root=1), [[0, 1, 1], [2, 0, 2]])
+    >>> np.exp(given.trees).round(3).tolist()
+    [0.333, 0.0]
+    >>> given.head.round(3).tolist()
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 0.667, 0.0, 0.333], [0.0, 0.667, 0.333, 0.0]]
+    """
+    leaves, nodes, choices = _checked(leaf, internal, constraints, relation, root)
+    words = len(leaves)
+    cases = list(_cases(leaves, constraints, choices, root, _share_of))
+    _refuse_long(words, cases)
+    totals, arcs = [-np.inf], [np.full((words + 1, words + 1), -np.inf)]
+    found = np.full(len(trees), -np.inf)
+    for scores, allowed in cases:
+        if not words or not allowed[0, 1:].any():
+            continue
+        for number, tree in enumerate(trees):
+            if obeys(tree, allowed, constraints.spans):
+                found[number] = tree_scores([tree], scores[None], nodes[None])[0]
+        if (only := only_tree(allowed)) is not None:
+            if is_tree(only) and is_projective(only) and obeys(only, allowed, constraints.spans):
+                totals.append(float(tree_scores([only], scores[None], nodes[None])[0]))
+                arcs.append(np.where(allowed, totals[-1], -np.inf))
+            continue
+        chart = Chart(scores, nodes, allowed, constraints.spans, MASS)
+        totals.append(chart.total)
+        arcs.append(chart.arcs())
+    log_z = float(np.logaddexp.reduce(totals)) if words else 0.0
+    if np.isneginf(log_z):
+        _refuse_all(constraints, words, root)
+    shares = np.exp(np.logaddexp.reduce(arcs) - log_z)
+    return Given(np.minimum(found - log_z, 0.0), shares[:, 1:].T)
+
+
+def _checked(
+    leaf: ArrayLike,
+    internal: ArrayLike,
+    constraints: Constraints,
+    relation: ArrayLike | None,
+    root: Collection[int],
+) -> tuple[Scores, Scores, Scores | None]:
+    """Check all that is given for a sentence, and return its scores: (words, 2), (words − 1, 4) and relations."""
     words = np.asarray(leaf).shape[0] if np.asarray(leaf).size else 0
     nodes = np.asarray(internal, np.float64).reshape(1, -1, 4)[:, : max(0, words - 1)]
     leaves, nodes, _ = checked(np.asarray(leaf, np.float64).reshape(1, words, 2), nodes, [words])
     choices = _relations(relation, words, root)
     check_constraints(constraints, words, root=root)
-    found: tuple[float, Tags] | None = None
-    for scores, allowed in _cases(leaves[0], constraints, choices, root):
-        one = search(scores, nodes[0], allowed, constraints.spans)
-        if one is not None and (found is None or one[0] > found[0]):
-            found = one
-    if found is None:
-        _explain(constraints, words, root)
-        raise DecodeError("no legal sequence obeys the constraints: too much is forbidden (-inf)")
-    score, tags = found
-    [tree] = heads([tags])
-    return Constrained(tags, tree, _choose(constraints, choices, tags[::2], tree, root), score)
+    return leaves[0], nodes[0], choices
+
+
+def _refuse_long(words: int, cases: Sequence[tuple[Scores, Bools]]) -> None:
+    """Raise DecodeError for a sentence too long for charts, if these are needed."""
+    if words > LONGEST and any(only_tree(allowed) is None for _, allowed in cases):
+        raise DecodeError(
+            f"a sentence of {words} words is too long for probabilities and further trees under constraints "
+            f"({LONGEST} at most, as memory grows with the third power): ask for its best tree only, or fix every head"
+        )
+
+
+def _refuse_all(constraints: Constraints, words: int, root: Collection[int]) -> NoReturn:
+    """Say why no tree obeys."""
+    _explain(constraints, words, root)
+    raise DecodeError("no legal sequence obeys the constraints: too much is forbidden (-inf)")
 
 
 def _relations(relation: ArrayLike | None, words: int, root: Collection[int]) -> Scores | None:
@@ -93,8 +208,23 @@ def _relations(relation: ArrayLike | None, words: int, root: Collection[int]) ->
     return np.broadcast_to(scores, (words, 2, scores.shape[2]))
 
 
+_Weigh = Callable[[Scores, list[int], list[int]], Scores]
+"""Takes scores of relations (2, relations), those that a word may have and those that go with its place in the tree."""
+
+
+def _best_of(scores: Scores, fitting: list[int], every: list[int]) -> Scores:
+    """Return the score of the best relation by leaf tag."""
+    return scores[:, fitting].max(1)  # type: ignore[no-any-return]
+
+
+def _share_of(scores: Scores, fitting: list[int], every: list[int]) -> Scores:
+    """Return the log-probability that the relation is one of those by leaf tag."""
+    shares: Scores = np.logaddexp.reduce(scores[:, fitting], 1) - np.logaddexp.reduce(scores[:, every], 1)
+    return shares
+
+
 def _cases(
-    leaf: Scores, constraints: Constraints, relation: Scores | None, root: Collection[int]
+    leaf: Scores, constraints: Constraints, relation: Scores | None, root: Collection[int], weigh: _Weigh
 ) -> Iterator[tuple[Scores, Bools]]:
     """Yield problems without relations, the best of whose answers is the answer: leaf scores and allowed arcs.
 
@@ -117,7 +247,8 @@ def _cases(
             is_root = word == top or set(root).issuperset(relations) if root else None
             fitting = _fitting(relations, is_root, root)
             if fitting and relation is not None:
-                scores[word - 1] += relation[word - 1][:, fitting].max(1)
+                every = _fitting(range(relation.shape[2]), is_root, root)
+                scores[word - 1] += weigh(relation[word - 1], fitting, every)
         yield scores, arcs
 
 
@@ -139,105 +270,6 @@ def _choose(
         fitting = _fitting(constraints.relations.get(place + 1, every), is_root, root) or list(every)
         found[place] = fitting[int(relation[place, side, fitting].argmax())]
     return found
-
-
-def search(
-    leaf: Scores, internal: Scores, allowed: Bools, spans: Collection[tuple[int, int]] = ()
-) -> tuple[float, Tags] | None:
-    """Return the best sequence whose tree has only allowed arcs and the spans as units; None if there is none."""
-    words = len(leaf)
-    if not words:
-        return 0.0, np.empty(0, np.int8)
-    if not allowed[:, 1:].any(0).all() or not allowed[0, 1:].any():
-        return None
-    try:
-        [tags] = best(leaf[None], internal[None], [words])
-    except DecodeError:
-        return None
-    [tree] = heads([tags])
-    if obeys(tree.tolist(), allowed, spans):
-        return _score(tags, leaf, internal), tags
-    if (allowed[:, 1:].sum(0) == 1).all():
-        fixed = allowed[:, 1:].argmax(0).tolist()
-        if not is_tree(fixed) or not is_projective(fixed) or not obeys(fixed, allowed, spans):
-            return None
-        score, sequence = best_of_tree(fixed, leaf, internal)
-        return None if score == -np.inf else (score, np.array(sequence, np.int8))
-    chart = _Chart(leaf, internal, allowed, spans)
-    return None if (traced := chart.trace()) is None else (_score(traced, leaf, internal), traced)
-
-
-def _score(tags: Tags, leaf: Scores, internal: Scores) -> float:
-    leaves, nodes = tags[::2], tags[1::2] - Hexatag.L_HEAD_L
-    return float(leaf[np.arange(len(leaves)), leaves].sum() + internal[np.arange(len(nodes)), nodes].sum())
-
-
-class _Chart:
-    """Best sums of nodes by begin, end and head, for both child sides; and of nodes hung under a word outside."""
-
-    def __init__(self, leaf: Scores, internal: Scores, allowed: Bools, spans: Collection[tuple[int, int]]) -> None:
-        words = len(leaf)
-        self.internal = internal
-        self.arcs = np.where(allowed, 0.0, -np.inf)[:, 1:]  # (head, word): heads from 1 on, words from 0 on
-        self.node = np.full((2, words, words, words), -np.inf)  # child side, begin, end, head
-        self.hung = np.full((2, words, words, words), -np.inf)  # child side, begin, end, the word it depends on
-        for begin in range(words - 1, -1, -1):
-            for end in range(begin, words):
-                both = self.node[:, begin, end, begin : end + 1]
-                if begin == end:
-                    both[:, 0] = leaf[begin]
-                else:
-                    by_left, by_right = self._ways(begin, end)
-                    both[:, :-1] = by_left.max(1)
-                    np.maximum(both[:, 1:], by_right.max(1), out=both[:, 1:])
-                crossed = [
-                    (a - 1, b - 1) for a, b in spans if a - 1 < begin <= b - 1 < end or begin < a - 1 <= end < b - 1
-                ]
-                for first, last in crossed:
-                    both[:, : max(0, first - begin)] = -np.inf
-                    both[:, last + 1 - begin :] = -np.inf
-                if crossed:
-                    continue
-                # A left child depends on a word behind it, a right child on one before it.
-                inside = self.arcs[:, begin : end + 1]
-                self.hung[0, begin, end, end + 1 :] = (inside[end + 2 :] + both[0]).max(1)
-                self.hung[1, begin, end, :begin] = (inside[1 : begin + 1] + both[1]).max(1)
-
-    def _ways(self, begin: int, end: int) -> tuple[Scores, Scores]:
-        """Return the sums of a span by child side, split and head: with the head in the left and in the right part."""
-        gaps = self.internal[begin:end].reshape(-1, 2, 2)  # split, child side, head side
-        left = self.node[0, begin, begin:end, begin:end] + self.hung[1, begin + 1 : end + 1, end, begin:end]
-        right = (
-            self.node[1, begin + 1 : end + 1, end, begin + 1 : end + 1]
-            + self.hung[0, begin, begin:end, begin + 1 : end + 1]
-        )
-        return left + gaps[:, :, 0].T[..., None], right + gaps[:, :, 1].T[..., None]
-
-    def trace(self) -> Tags | None:
-        """Return the best sequence, None if there is none."""
-        words = self.node.shape[1]
-        tops = self.node[0, 0, words - 1] + self.arcs[0]
-        if np.isneginf(tops.max()):
-            return None
-        tags = np.zeros(2 * words - 1, np.int8)
-        todo = [(0, 0, words - 1, int(tops.argmax()))]
-        while todo:
-            side, begin, end, head = todo.pop()
-            if begin == end:
-                tags[2 * begin] = side
-                continue
-            by_left, by_right = self._ways(begin, end)
-            left = by_left[side, :, head - begin] if head < end else np.full(end - begin, -np.inf)
-            right = by_right[side, :, head - begin - 1] if head > begin else np.full(end - begin, -np.inf)
-            head_right = bool(right.max() > left.max())
-            gap = begin + int((right if head_right else left).argmax())
-            tags[2 * gap + 1] = Hexatag.L_HEAD_L + 2 * side + head_right
-            parts = [(0, begin, gap), (1, gap + 1, end)]
-            other_side, first, last = parts[not head_right]
-            hanging = self.arcs[head + 1, first : last + 1] + self.node[other_side, first, last, first : last + 1]
-            todo.append((other_side, first, last, first + int(hanging.argmax())))
-            todo.append((*parts[head_right], head))
-        return tags
 
 
 def _explain(constraints: Constraints, words: int, root: Collection[int]) -> None:

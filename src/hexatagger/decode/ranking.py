@@ -9,21 +9,20 @@ sequence is that leaves a listed one at a given word with a given pair of tags; 
 and it is left in turn only behind the word where it left. Each sequence comes once, a round costs O(N) a sentence. It
 ends with the k-th tree that was not yet there.
 
-A tree may have so many sequences that this does not end. Then trees themselves are listed: the best tree that differs
-from a listed one at a given word, and agrees with it before, is the best under constraints on heads (see
-`constrained`). This takes k · N searches of O(N⁴), whatever the scores.
+A tree may have so many sequences that this does not end. Then trees themselves are listed (see `search`): 2 · k charts
+of O(N⁴), whatever the scores.
 """
 
-import heapq
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.decode.batch import best, heads
-from hexatagger.decode.constrained import search
-from hexatagger.decode.constraints import Bools, Constraints, allowed_arcs
+from hexatagger.decode.constraints import Constraints, allowed_arcs
 from hexatagger.decode.marginals import mass
+from hexatagger.decode.search import ranked_trees
 from hexatagger.decode.table import LEVELS, Ints, Scores, Tags, alike, by_size, checked, fill, moves, total
 from hexatagger.decode.trees import sequence_scores_unchecked, tree_scores_unchecked
 from hexatagger.errors import DecodeError
@@ -146,7 +145,9 @@ def _list(
         path = lattice.follow(active, paths[rows, which], left_at, way % 8)
     for row in active.tolist():
         size = int(sizes[row])
-        found[row] = list_trees(leaf[row, :size], internal[row, : size - 1], k, found[row][0][1])
+        leaves, nodes, everything = leaf[row, :size], internal[row, : size - 1], allowed_arcs(Constraints(), size)
+        listed = ranked_trees(leaves, nodes, everything, first=found[row][0][1])
+        found[row] = [(heads([tags])[0], tags) for _, tags in itertools.islice(listed, k)]
     return found, deeper
 
 
@@ -209,24 +210,3 @@ class _Lattice:
         sizes = self.sizes[rows]
         tags[np.arange(count), 2 * sizes - 2] = sizes > 1
         return [row[: 2 * size - 1] for row, size in zip(tags, sizes.tolist(), strict=True)]
-
-
-def list_trees(leaf: Scores, internal: Scores, k: int, first: Tags) -> list[tuple[Ints, Tags]]:
-    """Return the k best trees of one sentence from its best sequence on, each as the best under constraints."""
-    found: list[tuple[Ints, Tags]] = []
-    # Best sequences of sets of trees that exclude one another: the allowed arcs, with the heads of the words before
-    # `start` fixed. The second entry keeps equals in order and the others from being compared.
-    sets: list[tuple[float, int, Tags, Bools, int]] = [(0.0, 0, first, allowed_arcs(Constraints(), len(leaf)), 1)]
-    made = 1
-    while sets and len(found) < k:
-        _, _, tags, allowed, start = heapq.heappop(sets)
-        [tree] = heads([tags])
-        found.append((tree, tags))
-        for word in range(start, len(tree) + 1) if len(found) < k else ():
-            others = allowed.copy()
-            others[tree[word - 1], word] = False
-            if (best_of_others := search(leaf, internal, others)) is not None:
-                heapq.heappush(sets, (-best_of_others[0], made, best_of_others[1], others, word))
-                made += 1
-            allowed[:, word] = np.arange(len(allowed)) == tree[word - 1]
-    return found
