@@ -61,3 +61,19 @@ def sentences(draw: st.DrawFn) -> Sentence:
     ]
     comments = ["#" + comment for comment in draw(st.lists(text, max_size=3))]
     return Sentence(words, comments, multiwords, empty_nodes)
+
+
+@st.composite
+def parsed_sentences(draw: st.DrawFn) -> Sentence:
+    """A sentence with everything that a parser can add; `repr` shows what `==` does not compare."""
+    shares, places = st.one_of(st.none(), st.floats(0, 1)), st.one_of(st.none(), st.integers(0, 1000))
+    sentence = draw(sentences())
+    for each in (*sentence, *sentence.multiwords):
+        each.start, each.end = draw(places), draw(places)
+    for word in sentence:
+        word.head_probability = draw(shares)
+        pairs = st.tuples(st.integers(0, len(sentence)), st.floats(0, 1))
+        word.heads = draw(st.one_of(st.none(), st.lists(pairs, max_size=3)))
+    sentence.probability = draw(shares)
+    sentence.alternatives = draw(st.lists(sentences(), max_size=2))
+    return sentence

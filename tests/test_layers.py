@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "hexatagger"
 
 LAYERS = [
     ["errors"],
-    ["files", "sentence", "tree"],
+    ["files", "sentence", "plain", "tree"],
     ["conllu", "tags", "config", "rawtext"],
     ["decode", "pieces", "evaluate", "analysis", "stats", "tagfile", "draw", "segment"],
     ["annotate", "folder"],
@@ -23,8 +23,8 @@ LAYERS = [
 ]
 """A module imports from its own layer or those above it in this list."""
 
-INSIDE_FUNCTIONS = {("sentence", "hexatagger.draw")}
-"""Arrows against the layers, allowed inside a function only: a notebook asks a sentence itself for its picture."""
+INSIDE_FUNCTIONS = {("sentence", f"hexatagger.{name}") for name in ("conllu", "draw", "plain")}
+"""Arrows against the layers, allowed inside a function only: a sentence itself is asked for what it can become."""
 
 ONLY_IN = {
     "torch": ["nn"],

@@ -5,7 +5,7 @@ ID and HEAD are numbers. So nothing is lost between reading and writing. What st
 sentence is kept beside them: comments, multiword tokens, empty nodes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -39,12 +39,6 @@ class Word:
         head = "_" if self.head is None else str(self.head)
         fixed = (str(self.id), self.form, self.lemma, self.upos, self.xpos, self.feats)
         return (*fixed, head, self.deprel, self.deps, self.misc)
-
-
-_FIELDS = (
-    *("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
-    *("start", "end", "head_probability", "heads"),
-)
 
 
 @dataclass(slots=True)
@@ -200,16 +194,30 @@ class Sentence:
         >>> Sentence([Word(1, "Hi", head=0, deprel="root")]).to_dict()
         {'words': [{'id': 1, 'form': 'Hi', 'head': 0, 'deprel': 'root'}]}
         """
-        values: dict[str, Any] = {"text": self.comment("text"), "comments": self.comments}
-        values["words"] = [
-            {name: value for name in _FIELDS if (value := getattr(word, name)) not in ("_", None)}
-            for word in self.words
-        ]
-        for name, rows in (("multiwords", self.multiwords), ("empty_nodes", self.empty_nodes)):
-            values[name] = [{"columns": list(row.columns)} for row in rows]
-        values["probability"] = self.probability
-        values["alternatives"] = [alternative.to_dict() for alternative in self.alternatives]
-        return {name: value for name, value in values.items() if value or value == 0}
+        from hexatagger.plain import to_values
+
+        return to_values(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Sentence":
+        """Make the sentence that `to_dict` made such values of; FormatError says what is wrong with others.
+
+        >>> Sentence.from_dict({"words": [{"id": 1, "form": "Hi", "head": 0, "deprel": "root"}]}).deprels
+        ['root']
+        """
+        from hexatagger.plain import from_values
+
+        return from_values(values)
+
+    def to_conllu(self) -> str:
+        r"""Return the lines of a CoNLL-U file, the empty line at the end included.
+
+        >>> Sentence([Word(1, "Hi", head=0, deprel="root")]).to_conllu()
+        '1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n'
+        """
+        from hexatagger.conllu import format_sentence
+
+        return format_sentence(self)
 
     def to_svg(self, *, show: Literal["arcs", "bht", "tags", "all"] = "arcs") -> str:
         """Return a drawing of the tree, its binary head tree or its hexatags: see `draw.draw_svg`."""
