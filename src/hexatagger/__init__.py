@@ -4,7 +4,7 @@
     parser = hexatagger.load()
     for sentence in parser.parse("She reads fascinating papers."): ...
 
-Importing this package loads neither torch nor onnxruntime nor numpy.
+Importing this package loads neither torch nor onnxruntime nor numpy, nor any package that trees can be handed to.
 """
 
 from typing import TYPE_CHECKING
@@ -16,9 +16,11 @@ from hexatagger.errors import (
     DecodeError,
     FormatError,
     HexataggerError,
+    PackageError,
     TagError,
     TreeError,
 )
+from hexatagger.integrations import from_spacy, from_table, to_spacy, to_table
 from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
 if TYPE_CHECKING:
@@ -34,14 +36,19 @@ __all__ = [
     "FormatError",
     "HexataggerError",
     "Multiword",
+    "PackageError",
     "Parser",
     "Sentence",
     "TagError",
     "TreeError",
     "Word",
     "__version__",
+    "from_spacy",
+    "from_table",
     "load",
     "read_conllu",
+    "to_spacy",
+    "to_table",
     "write_conllu",
 ]
 

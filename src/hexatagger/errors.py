@@ -7,12 +7,14 @@
     ├── TagError         a sequence of tags that no tree has
     ├── DecodeError      scores that cannot be decoded (NaN, or everything forbidden)
     ├── ConstraintError  what is asked of a tree cannot be had: says which constraints contradict one another
-    └── ConfigError      an option or setting with a value that makes no sense
+    ├── ConfigError      an option or setting with a value that makes no sense
+    └── PackageError     a package is not installed: says which, and what to install
 
 The command line prints the message of a HexataggerError as one line and exits with 1; anything else is a bug of ours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 class HexataggerError(Exception):
@@ -58,6 +60,27 @@ class ConstraintError(HexataggerError, ValueError):
 
 class ConfigError(HexataggerError, ValueError):
     """A setting with a value that makes no sense."""
+
+
+class PackageError(HexataggerError, ImportError):
+    """A package that only some parts of this one need, and that is not installed."""
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Turn a failing import inside into a PackageError that names the extra to install.
+
+    >>> with needs("graphs"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+        ...
+    hexatagger.errors.PackageError: no_such_package is not installed: pip install 'hexatagger[graphs]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        raise PackageError(f"{missing} is not installed: pip install 'hexatagger[{extra}]'", name=missing) from None
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:

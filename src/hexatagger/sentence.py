@@ -219,6 +219,44 @@ class Sentence:
 
         return format_sentence(self)
 
+    def to_networkx(self, *, enhanced: bool = False) -> Any:
+        """Return the tree as a `networkx.DiGraph`, or DEPS as a MultiDiGraph: see `integrations.networkx`."""
+        from hexatagger.integrations.networkx import to_networkx
+
+        return to_networkx(self, enhanced=enhanced)
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> "Sentence":
+        """Make a sentence of such a DiGraph."""
+        from hexatagger.integrations.networkx import from_networkx
+
+        return from_networkx(graph)
+
+    def to_nltk(self) -> Any:
+        """Return the tree as an `nltk.parse.DependencyGraph`: see `integrations.nltk`."""
+        from hexatagger.integrations.nltk import to_nltk
+
+        return to_nltk(self)
+
+    def to_nltk_tree(self, *, order: Literal["left", "right"] = "left") -> Any:
+        """Return the binary head tree as an `nltk.Tree`: see `integrations.nltk`."""
+        from hexatagger.integrations.nltk import to_nltk_tree
+
+        return to_nltk_tree(self, order=order)
+
+    @classmethod
+    def from_nltk(cls, graph: Any) -> "Sentence":
+        """Make a sentence of a DependencyGraph, or of a binary head tree as `to_nltk_tree` makes it."""
+        from hexatagger.integrations.nltk import from_nltk
+
+        return from_nltk(graph)
+
+    def to_spacy(self, vocab: Any = None) -> Any:
+        """Return a `spacy.tokens.Doc` of this sentence: see `integrations.spacy`, also for several and for back."""
+        from hexatagger.integrations.spacy import to_spacy
+
+        return to_spacy([self], vocab)
+
     def to_svg(self, *, show: Literal["arcs", "bht", "tags", "all"] = "arcs") -> str:
         """Return a drawing of the tree, its binary head tree or its hexatags: see `draw.draw_svg`."""
         from hexatagger.draw import draw_svg

@@ -1,0 +1,278 @@
+"""Sentences ⇄ spaCy's Doc. The component for spaCy's pipelines is `spacy_pipe`.
+
+The tokens of a Doc are the words of the sentences; where a text has other spaces than single ones between them, tokens
+of spaces stand as spaCy's own tokenizers put them, so that `doc.text` is the text. The words of a multiword token stand
+together without a space: where they are not just its parts ("du" is "de le"), the text of the Doc is that of the words.
+
+What spaCy does differently from Universal Dependencies is translated: the root is its own head and its relation is
+`ROOT`; a token of spaces is no word, hangs under the word before it (or the first of its sentence) with `dep`, and is
+passed over on the way back. UPOS that spaCy does not know are left out. DEPS, MISC and comments stay behind; what they
+say of spaces is in the Doc.
+
+Probabilities are kept where spaCy keeps such things, `None` where they were not asked for:
+
+    token._.head_probability     how probable its head is
+    token._.heads                heads it could have and their probabilities, the likeliest first; itself for the root
+    span._.tree_probability      of a sentence: how probable its tree is
+    doc._.tree_probabilities     of all sentences
+
+Extra `spacy`.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hexatagger.conllu import ATTACHED
+from hexatagger.errors import TreeError, needs
+from hexatagger.rawtext import Token as Place
+from hexatagger.rawtext import lay_out, surfaces
+from hexatagger.sentence import Multiword, Sentence, Word
+from hexatagger.tree import check_tree
+
+with needs("spacy"):
+    from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
+    from spacy.parts_of_speech import IDS
+    from spacy.tokens import Doc, Span, Token
+    from spacy.vocab import Vocab
+
+ROOT = "ROOT"
+SPACE_DEP = "dep"
+_OF_SPACES = {"upos": "SPACE", "xpos": "_SP", "feats": "_"}
+_ATTRIBUTES = {"upos": POS, "xpos": TAG, "feats": MORPH, "lemma": LEMMA}
+COLUMNS = tuple(_ATTRIBUTES)
+"""Columns that a Doc has besides the tree."""
+
+Range = tuple[int, int]
+"""Where a sentence begins and ends, in tokens of its Doc."""
+
+
+def _heads(token: Token) -> list[tuple[Token, float]] | None:
+    """Return the heads a token could have."""
+    found = token._.head_offsets
+    if found is None:
+        return None
+    size = len(token.doc)  # which may be a part of the Doc that was parsed
+    return [(token.doc[token.i + offset], share) for offset, share in found if 0 <= token.i + offset < size]
+
+
+def _tree_probabilities(doc: Doc) -> list[float | None]:
+    """Return how probable the tree of every sentence is."""
+    return [sentence._.tree_probability for sentence in doc.sents]
+
+
+_STORED = ("head_probability", "head_offsets", "tree_probability")
+# subtle: heads are kept as distances, so that they stay right in a part of the Doc
+for _name in ("head_probability", "head_offsets"):
+    if not Token.has_extension(_name):
+        Token.set_extension(_name, default=None)
+if not Token.has_extension("heads"):
+    Token.set_extension("heads", getter=_heads)
+if not Span.has_extension("tree_probability"):
+    Span.set_extension("tree_probability", default=None)
+if not Doc.has_extension("tree_probabilities"):
+    Doc.set_extension("tree_probabilities", getter=_tree_probabilities)
+
+
+def to_spacy(sentences: Iterable[Sentence], vocab: Vocab | None = None) -> Doc:
+    """Return a Doc of sentences that follow one another.
+
+    >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
+    >>> [(token.text, token.dep_, token.head.text) for token in to_spacy([sentence])]
+    [('She', 'nsubj', 'reads'), ('reads', 'ROOT', 'reads')]
+    """
+    chosen = [sentence for sentence in sentences if len(sentence)]
+    forms, spaces, ranges = _lay_out(chosen)
+    doc = Doc(Vocab() if vocab is None else vocab, words=forms, spaces=spaces)
+    columns = [name for name in COLUMNS if any(getattr(word, name) != "_" for each in chosen for word in each)]
+    annotate(doc, ranges, chosen, columns)
+    return doc
+
+
+def _lay_out(sentences: Sequence[Sentence]) -> tuple[list[str], list[bool], list[Range]]:
+    """Return the tokens of a Doc, which of them a space follows, and where the sentences are."""
+    forms, spaces, ranges = list[str](), list[bool](), list[Range]()
+
+    def add(form: str, gap: str) -> None:
+        if form:
+            forms.append(form)
+            spaces.append(gap.startswith(" "))
+            gap = gap.removeprefix(" ")
+        if gap:
+            forms.append(gap)
+            spaces.append(False)
+
+    start, words = 0, iter(word for sentence in sentences for word in sentence)
+    for surface, gap, token, last in surfaces(sentences):
+        if isinstance(token, Multiword):
+            *inner, final = [next(words).form for _ in range(token.first, token.last + 1)]
+            for form in inner:
+                add(form, "")
+            add(final, gap)
+        elif token is None:
+            add("", gap)
+        else:
+            next(words)
+            add(surface, gap)
+        if last:
+            ranges.append((start, len(forms)))
+            start = len(forms)
+    if ranges and gap == " ":
+        spaces[-1] = False  # the space that CoNLL-U has after every sentence if it does not say otherwise
+    return forms, spaces, ranges
+
+
+def annotate(
+    doc: Doc, ranges: Sequence[Range], sentences: Sequence[Sentence], columns: Collection[str] = COLUMNS
+) -> None:
+    """Write trees and columns into a Doc, whose tokens stay as they are.
+
+    The ranges are all of the Doc, a sentence for each that has more than spaces. Without heads no tree is written.
+    """
+    if not len(doc):
+        return
+    _forget(doc)
+    parsed = not sentences or any(word.head is not None for sentence in sentences for word in sentence)
+    names = [HEAD, DEP] if parsed else []
+    names += [_ATTRIBUTES[name] for name in COLUMNS if name in columns]
+    rows = {name: [0] * len(doc) for name in names}
+    starts = [-1] * len(doc)
+    waiting = iter(sentences)
+    for start, end in ranges:
+        starts[start] = 1
+        places = word_places(doc, start, end)
+        sentence = next(waiting) if places else Sentence([])
+        if len(places) != len(sentence):
+            raise TreeError(f"{len(sentence)} words for {len(places)} tokens: '{doc[start:end].text[:40]}'")
+        if parsed:
+            _write_tree(doc, (start, end), places, sentence, rows)
+        _write_columns(doc, (start, end), places, sentence, rows)
+        _write_probabilities(doc, (start, end), places, sentence)
+    if rows:
+        doc.from_array(list(rows), _unsigned(*rows.values()))
+    # subtle: spaCy works sentences out from the heads, and may give up where many arcs cross
+    doc.from_array([SENT_START], _unsigned(starts))
+
+
+def _unsigned(*columns: Sequence[int]) -> Any:
+    """Return the numbers of a Doc as it reads them: (tokens, columns), negative ones as two's complement."""
+    return np.array([[number % (1 << 64) for number in column] for column in columns], np.uint64).T
+
+
+def word_places(doc: Doc, start: int, end: int) -> list[int]:
+    """Return which tokens of a range are words: all but those of spaces."""
+    # subtle: not by `is_space`, which a vocabulary of no language does not know
+    return [place for place in range(start, end) if not doc[place].text.isspace()]
+
+
+def _write_tree(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence, rows: dict[int, list[int]]) -> None:
+    """Write the distance to its head and the relation of every token of a sentence."""
+    for word in sentence:
+        if word.head is None:
+            raise TreeError(f"HEAD of word {word.id} is '_': parse all sentences or none", word=word.id)
+    check_tree(sentence.heads)
+    words = dict(zip(places, sentence, strict=True))
+    before = places[0] if places else span[0]  # what the next token of spaces hangs under
+    for place in range(*span):
+        if found := words.get(place):
+            before = place
+            head = places[found.head - 1] if found.head else place
+            deprel = ROOT if found.head == 0 and found.deprel.lower() == "root" else found.deprel
+        else:
+            head, deprel = before, ROOT if before == place else SPACE_DEP
+        rows[HEAD][place] = head - place
+        rows[DEP][place] = doc.vocab.strings.add(deprel)
+
+
+def _write_columns(
+    doc: Doc, span: Range, places: Sequence[int], sentence: Sentence, rows: dict[int, list[int]]
+) -> None:
+    """Write the other columns of every token of a sentence; those of spaces as spaCy has them."""
+    words = dict(zip(places, sentence, strict=True))
+    for name, attribute in _ATTRIBUTES.items():
+        for place in range(*span) if attribute in rows else ():
+            word = words.get(place)
+            value = getattr(word, name) if word else _OF_SPACES.get(name, doc[place].text)
+            rows[attribute][place] = _number(doc.vocab, name, value)
+
+
+def _number(vocab: Vocab, name: str, value: str) -> int:
+    """Return what stands for the value of a column in a Doc."""
+    if name == "upos":
+        return int(IDS.get(value, 0))
+    if name == "feats":  # spaCy wants every feature to have just one value
+        kept = [feature for feature in value.split("|") if feature.count("=") == 1]
+        return int(vocab.morphology.add("|".join(kept)))
+    return int(vocab.strings.add(value)) if value != "_" else 0
+
+
+def _forget(doc: Doc) -> None:
+    """Remove the probabilities of an earlier tree."""
+    for key in [key for key in doc.user_data if isinstance(key, tuple) and key[:1] == ("._.",) and key[1] in _STORED]:
+        del doc.user_data[key]
+
+
+def _write_probabilities(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence) -> None:
+    """Write the probabilities that a sentence has."""
+    if sentence.probability is not None:
+        doc[span[0] : span[1]]._.tree_probability = sentence.probability
+    for place, word in zip(places, sentence, strict=True):
+        if word.head_probability is not None:
+            doc[place]._.head_probability = word.head_probability
+        if word.heads is not None:
+            offsets = [[(places[head - 1] if head else place) - place, share] for head, share in word.heads]
+            doc[place]._.head_offsets = offsets
+
+
+def from_spacy(doc: Doc) -> list[Sentence]:
+    """Return the sentences of a Doc, with all that it says of their words; offsets are places in `doc.text`.
+
+    A Doc without sentence boundaries is one sentence. Spaces between words are written into MISC, so `rawtext.restore`
+    gives back the text.
+
+    >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
+    >>> [(word.form, word.head, word.deprel) for each in from_spacy(to_spacy([sentence])) for word in each]
+    [('She', 2, 'nsubj'), ('reads', 0, 'root')]
+    """
+    bounded = len(doc) and doc.has_annotation("SENT_START")
+    ranges = [(span.start, span.end) for span in doc.sents] if bounded else [(0, len(doc))]
+    found = [(span, places) for span in ranges if (places := word_places(doc, *span))]
+    tokens = [[Place(doc[place].idx, doc[place].idx + len(doc[place])) for place in places] for _, places in found]
+    made = list(lay_out([(doc.text, tokens, False)]))
+    for sentence, (span, places) in zip(made, found, strict=True):
+        read_columns(doc, places, sentence.words)
+        sentence.probability = doc[span[0] : span[1]]._.tree_probability
+        if doc.has_annotation("DEP"):
+            _read_tree(doc, places, sentence.words)
+    return made
+
+
+def read_columns(doc: Doc, places: Sequence[int], words: Sequence[Word]) -> None:
+    """Give words what a Doc says of their tokens, but for the tree."""
+    for place, word in zip(places, words, strict=True):
+        token = doc[place]
+        word.lemma = " ".join(token.lemma_.split()) or "_"
+        word.upos, word.xpos = token.pos_ or "_", token.tag_ or "_"
+        word.feats = "|".join(sorted(str(token.morph).split("|"), key=str.lower)) or "_"
+
+
+def _read_tree(doc: Doc, places: Sequence[int], words: Sequence[Word]) -> None:
+    """Give words their heads and relations, and the probabilities that a Doc has."""
+    numbers = {place: number for number, place in enumerate(places, 1)}
+    root = 0
+    for place, word in zip(places, words, strict=True):
+        token = doc[place]
+        deprel = token.dep_ or "_"
+        head = next((ancestor.i for ancestor in token.ancestors if ancestor.i in numbers), None)
+        if head is not None:
+            word.head, word.deprel = numbers[head], deprel
+        elif not root:
+            word.head, root = 0, word.id
+            word.deprel = "root" if token.head.i != place or deprel == ROOT else deprel
+        else:  # several words under a space that is the root, say: they hang under the first
+            word.head, word.deprel = root, ATTACHED if deprel == ROOT else deprel
+        word.head_probability = token._.head_probability
+        if (offsets := token._.head_offsets) is not None:
+            heads = [(place + offset, share) for offset, share in offsets]
+            word.heads = [(0 if head == place else numbers[head], share) for head, share in heads if head in numbers]
