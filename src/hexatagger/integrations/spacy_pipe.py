@@ -1,0 +1,256 @@
+"""The parser as a component of spaCy's pipelines: `nlp.add_pipe("hexatagger")`.
+
+It sets heads, relations, sentence starts, and whatever else its model predicts (UPOS, tags, features, lemmas) on a Doc
+that is tokenised already; tokens are never changed, so everything else on the Doc stays valid. How trees are written
+into a Doc is told in `integrations.spacy`.
+
+Where sentences begin is found out as spaCy's own parser does it: what an earlier component has set is obeyed, and for
+tokens of which nothing is said the segmenter of the model reads `doc.text`; a sentence that begins inside a token for
+it begins with the next. `sentences = "segment"` listens to the segmenter only, `sentences = "given"` needs none: what
+is not set begins no sentence.
+
+The model is loaded when the first Doc comes, in every process anew. A pipeline that is saved has the files of its model
+in it, so it can be moved; of the model inside this package only the name is kept.
+
+Extra `spacy`; spaCy finds the component by itself, as an entry point.
+"""
+
+import os
+import shutil
+import weakref
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Literal, cast, get_args
+
+from hexatagger.config import Task
+from hexatagger.errors import ConfigError, FormatError, check_choice, needs
+from hexatagger.integrations.spacy import Range, annotate, read_columns, word_places
+from hexatagger.parser import EMBEDDED, Parser, Precision, find_model, load
+from hexatagger.sentence import Sentence
+
+with needs("spacy"):
+    import srsly
+    from spacy.language import Language
+    from spacy.tokens import Doc
+    from spacy.util import raise_error
+
+Sentences = Literal["auto", "segment", "given"]
+
+_FILES = (
+    *("config.json", "labels.json", "tokenizer.json", "model.onnx", "model.int8.onnx"),
+    *("segmenter.json", "segmenter.onnx", "README.md"),
+)
+"""What of a model folder is needed to run it, or to know what it is."""
+_NAME, _FOLDER = "model.json", "model"
+
+
+@Language.factory(
+    "hexatagger",
+    default_config={
+        "model": EMBEDDED,
+        "precision": "auto",
+        "threads": None,
+        "sentences": "auto",
+        "probabilities": False,
+        "keep": [],
+        "batch_size": 64,
+    },
+    assigns=[
+        *("token.head", "token.dep", "token.pos", "token.tag", "token.morph", "token.lemma"),
+        *("token.is_sent_start", "doc.sents"),
+    ],
+)
+def create(
+    nlp: Language,
+    name: str,
+    model: str,
+    precision: str,
+    threads: int | None,
+    sentences: str,
+    probabilities: bool,
+    keep: list[str],
+    batch_size: int,
+) -> "HexataggerPipe":
+    """Make the component that spaCy asks for."""
+    return HexataggerPipe(
+        name,
+        model=model,
+        precision=cast("Precision", precision),
+        threads=threads,
+        sentences=cast("Sentences", sentences),
+        probabilities=probabilities,
+        keep=cast("list[Task]", keep),
+        batch_size=batch_size,
+    )
+
+
+class HexataggerPipe:
+    """The component.
+
+    `model`, `precision` and `threads` as for `hexatagger.load`; `probabilities`, `keep` and `batch_size` as for
+    `Parser.parse_sentences`; `sentences` says who says where a sentence begins.
+    """
+
+    def __init__(
+        self,
+        name: str = "hexatagger",
+        *,
+        model: str = EMBEDDED,
+        precision: Precision = "auto",
+        threads: int | None = None,
+        sentences: Sentences = "auto",
+        probabilities: bool = False,
+        keep: Sequence[Task] = (),
+        batch_size: int = 64,
+    ) -> None:
+        check_choice("precision", precision, get_args(Precision))
+        check_choice("sentences", sentences, get_args(Sentences))
+        for column in keep:
+            check_choice("keep", column, get_args(Task))
+        self.name, self.model, self.precision, self.threads = name, model, precision, threads
+        self.sentences, self.probabilities, self.keep, self.batch_size = sentences, probabilities, keep, batch_size
+        self._error_handler: Callable[..., Any] = raise_error
+        self._home = os.getpid()
+        self._loaded: tuple[int, Parser] | None = None
+
+    @property
+    def parser(self) -> Parser:
+        """The parser; loaded when it is first needed, and again in another process."""
+        here = os.getpid()
+        if self._loaded is None or self._loaded[0] != here:
+            # subtle: the threads of ONNX Runtime do not survive a fork; and processes that work side by side need one
+            threads = self.threads if here == self._home else 1
+            self._loaded = here, load(self.model, precision=self.precision, threads=threads)
+        return self._loaded[1]
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse one Doc."""
+        self._parse([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Parse a stream of Docs, so many at once; their sentences go through the network together."""
+        waiting = iter(stream)
+        while docs := list(islice(waiting, batch_size)):
+            try:
+                self._parse(docs)
+            except Exception as error:
+                self._error_handler(self.name, self, docs, error)
+            else:
+                yield from docs
+
+    def set_error_handler(self, error_handler: Callable[..., Any]) -> None:
+        """Say what is done with Docs that cannot be parsed; spaCy calls this."""
+        self._error_handler = error_handler
+
+    def get_error_handler(self) -> Callable[..., Any]:
+        """Return what is done with Docs that cannot be parsed."""
+        return self._error_handler
+
+    def _parse(self, docs: Sequence[Doc]) -> None:
+        """Parse the sentences of several Docs together."""
+        parser = self.parser
+        ranges = [list(self._ranges(doc)) for doc in docs]
+        given = [
+            [_sentence(doc, places) for span in part if (places := word_places(doc, *span))]
+            for doc, part in zip(docs, ranges, strict=True)
+        ]
+        parsed = iter(
+            parser.parse_sentences(
+                [sentence for part in given for sentence in part],
+                probabilities=self.probabilities,
+                keep=self.keep,
+                batch_size=self.batch_size,
+            )
+        )
+        for doc, spans, part in zip(docs, ranges, given, strict=True):
+            annotate(doc, spans, [next(parsed) for _ in part], parser.labels.tasks)
+
+    def _ranges(self, doc: Doc) -> Iterator[Range]:
+        """Yield where the sentences of a Doc begin and end."""
+        if not len(doc):
+            return iter(())
+        said = [None if self.sentences == "segment" else token.is_sent_start for token in doc]
+        if self.sentences != "given" and None in said[1:]:
+            found = self._found(doc)
+            said = [place in found if each is None else each for place, each in enumerate(said)]
+        starts = [place for place, begins in enumerate(said) if begins or place == 0]
+        return zip(starts, [*starts[1:], len(doc)], strict=True)
+
+    def _found(self, doc: Doc) -> set[int]:
+        """Return the tokens that begin a sentence for the segmenter; the first word does not, spaces may precede it."""
+        try:
+            segmenter = self.parser.segmenter
+        except ConfigError as error:
+            remedy = "or set sentence starts before, with nlp.add_pipe('sentencizer') say, or sentences = 'given'"
+            raise ConfigError(f"{error}; {remedy}") from None
+        places = word_places(doc, 0, len(doc))
+        offsets = [doc[place].idx for place in places]
+        begins = (bisect_left(offsets, sentence[0].start or 0) for sentence in segmenter.segment(doc.text))
+        return {places[number] for number in begins if 0 < number < len(places)}
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Save the model, or its name."""
+        place, source = Path(path), self._folder()
+        place.mkdir(parents=True, exist_ok=True)
+        srsly.write_json(place / _NAME, {"model": None if source else self.model})
+        target = place / _FOLDER
+        if source and not (target.is_dir() and target.samefile(source)):
+            target.mkdir(exist_ok=True)
+            for name in _FILES:
+                if (source / name).is_file():
+                    (target / name).write_bytes((source / name).read_bytes())
+                else:
+                    (target / name).unlink(missing_ok=True)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "HexataggerPipe":
+        """Take the model that was saved."""
+        place = Path(path)
+        try:
+            name = srsly.read_json(place / _NAME)["model"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FormatError(f"says no model: {error}", source=str(place / _NAME)) from None
+        self.model, self._loaded = name or str(place / _FOLDER), None
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Return the model, or its name."""
+        source = self._folder()
+        if source is None:
+            return cast("bytes", srsly.msgpack_dumps({"model": self.model}))
+        files = {name: (source / name).read_bytes() for name in _FILES if (source / name).is_file()}
+        return cast("bytes", srsly.msgpack_dumps({"files": files}))
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "HexataggerPipe":
+        """Take the model that was saved; its files are kept in a temporary folder as long as this lives."""
+        values = srsly.msgpack_loads(data)
+        self.model, self._loaded = values.get("model") or mkdtemp(prefix="hexatagger-"), None
+        if "files" in values:
+            weakref.finalize(self, _remove, self.model, os.getpid())
+            for name in set(_FILES).intersection(values["files"]):
+                (Path(self.model) / name).write_bytes(values["files"][name])
+        return self
+
+    def _folder(self) -> Path | None:
+        """Return the folder that goes along when the component is saved; None if the name will do."""
+        found = find_model(self.model)
+        return None if self.model == EMBEDDED and found != Path(EMBEDDED) else found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_loaded": None}
+
+
+def _remove(folder: str, home: int) -> None:
+    """Remove a temporary folder, but not from a process that was forked off."""
+    if os.getpid() == home:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sentence(doc: Doc, places: Sequence[int]) -> Sentence:
+    """Make a Sentence of tokens, with what is said of them already."""
+    sentence = Sentence.from_words([doc[place].text for place in places])
+    read_columns(doc, places, sentence.words)
+    return sentence
