@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 # Without torch (the tests that need it are then skipped): make test EXTRAS=dev,serve
-EXTRAS ?= dev,train,serve
+EXTRAS ?= dev,train,serve,docs
 
-.PHONY: install test check format benchmark clean
+.PHONY: install test check format docs refresh benchmark release-check clean
 
 install: $(VENV)/.installed
 
@@ -26,11 +26,24 @@ format: install
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
+# The site, in site/; a link that leads nowhere or a page that is in no menu is an error.
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict
+
+# Writes what the examples in README and docs really give, and the figures: after a change of the embedded model, say.
+refresh: install
+	$(VENV)/bin/python benchmarks/report.py
+	$(VENV)/bin/python tools/refresh_docs.py
+
 # Takes minutes and wants a quiet machine; writes benchmarks/results/ and the figures in README and docs.
 benchmark: install
 	$(VENV)/bin/python benchmarks/read.py
 	$(VENV)/bin/python benchmarks/decode.py
 	$(VENV)/bin/python benchmarks/report.py
 
+# Builds sdist and wheel of what git tracks, looks into them, installs the wheel alone and parses with it.
+release-check: install
+	$(VENV)/bin/python tools/release_check.py
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

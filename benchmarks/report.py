@@ -109,6 +109,15 @@ def efficiency() -> str:
     )
 
 
+def install() -> str:
+    result = load("install")
+    heaviest = [f"{name} {size / 1e6:.0f}" for name, size in list(result["packages"].items())[:4]]
+    return (
+        f"A plain install takes {result['bytes'] / 1e6:.0f} MB with all that it needs ({result['platform']}); the "
+        f"heaviest parts are {', '.join(heaviest[:-1])} and {heaviest[-1]} MB. `{result['command']}`\n"
+    )
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "decode": decode,
     "read": read,
@@ -116,6 +125,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "model": model,
     "speed": speed,
     "efficiency": efficiency,
+    "install": install,
 }
 
 
