@@ -68,6 +68,14 @@ def test_numbers_that_vary_are_refreshed_but_no_mistake() -> None:
     assert refreshed(plain, exact=False) != plain
 
 
+def test_output_that_varies_is_refreshed_but_no_mistake() -> None:
+    text = "<!-- output varies -->\n```console\n$ printf new\nold\n```\n"
+    assert refreshed(text, exact=False) == text
+    assert refreshed(text) == text.replace("old", "new")
+    with pytest.raises(ExampleError, match="exit code 3"):
+        refreshed(text.replace("printf new", "exit 3"), exact=False)
+
+
 def test_a_document_may_show_an_error_but_not_have_one() -> None:
     text = "```console\n$ hexatagger lift nothing.conllu\nError: what?\n```\n"
     assert "Error: nothing.conllu: cannot be read" in refreshed(text)
