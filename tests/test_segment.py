@@ -1,7 +1,10 @@
 """Raw text in, the same text out; offsets, chunks, windows. The network here is a stand-in that needs no training."""
 
 import io
+import os
 import re
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -331,3 +334,10 @@ def test_segmenting_written_files_again_is_the_same(tmp_path: Path) -> None:
     sentences = RULES.segment(text)
     write_conllu(sentences, tmp_path / "x.conllu")
     assert list(read_conllu(tmp_path / "x.conllu")) == sentences
+
+
+def test_onnx_runtime_is_started_without_telemetry(tmp_path: Path) -> None:
+    program = "from hexatagger.segment import runtime; print(runtime().__version__)"
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_", "CI"))}
+    subprocess.run([sys.executable, "-c", program], env=env | {"HOME": str(tmp_path)}, check=True)
+    assert list(tmp_path.iterdir()) == []

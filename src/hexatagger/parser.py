@@ -23,7 +23,7 @@ from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, FormatError, check_choice
 from hexatagger.folder import Folder, read_folder
 from hexatagger.pieces import Window
-from hexatagger.segment import Segmenter
+from hexatagger.segment import Segmenter, runtime
 from hexatagger.sentence import Sentence
 from hexatagger.tags.labels import MISSING, Labels
 
@@ -78,8 +78,7 @@ def _session(
     folder: Path, precision: Precision, threads: int | None, providers: Sequence[str] | None
 ) -> "InferenceSession":
     """Open the network of a folder."""
-    import onnxruntime
-
+    onnxruntime = runtime()
     path = next((folder / name for name in _FILES[precision] if (folder / name).is_file()), None)
     if path is None:
         wanted = " or ".join(_FILES[precision])

@@ -17,11 +17,13 @@ A model is two files, `segmenter.onnx` and `segmenter.json`; `nn.segmenter` make
 """
 
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
@@ -350,8 +352,7 @@ def open_session(
     model: bytes, *, threads: int | None = None, providers: Sequence[str] | None = None, source: str = ONNX
 ) -> "InferenceSession":
     """Start ONNX Runtime on a network."""
-    import onnxruntime
-
+    onnxruntime = runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     options.log_severity_level = 3
@@ -359,3 +360,14 @@ def open_session(
         return onnxruntime.InferenceSession(model, options, providers=list(providers or ["CPUExecutionProvider"]))
     except Exception as error:  # onnxruntime has no common class for what it raises on a broken file
         raise FormatError(f"cannot be loaded: {error}", source=source) from None
+
+
+def runtime() -> ModuleType:
+    """Import ONNX Runtime with its telemetry off, unless ORT_DISABLE_TELEMETRY says otherwise.
+
+    Its official builds would keep a number for the machine in the home folder and send what is run to their makers.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # subtle: read once, when it is first imported
+    import onnxruntime
+
+    return cast("ModuleType", onnxruntime)
