@@ -1,7 +1,8 @@
 """Predicted numbers → the columns of a Sentence: the last step of parsing, the same for training and running."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -73,40 +74,46 @@ def annotate(
     """
     if not sentences:
         return []
-    made = []
-    for sentence, prediction, tree in zip(sentences, predictions, trees or best_trees(predictions), strict=True):
-        deprels = [labels.relations[number] for number in tree.relations.tolist()]
-        if prediction.mark is not None:
-            marks = [labels.marks[number] for number in prediction.mark.tolist()]
+    return [
+        writer(sentence, prediction, labels, lift=lift)(tree)
+        for sentence, prediction, tree in zip(sentences, predictions, trees or best_trees(predictions), strict=True)
+    ]
+
+
+def writer(sentence: Sentence, prediction: Prediction, labels: Labels, *, lift: Scheme) -> Callable[[Tree], Sentence]:
+    """Return what makes, of a tree, a new sentence with the tree and all else that is predicted.
+
+    All that does not depend on the tree is done once, however many trees there are.
+    """
+    columns: dict[str, list[Any]] = {
+        name: [getattr(word, name) for word in sentence] for name in ("id", "form", "deps", "misc", "start", "end")
+    }
+    for task in ("lemma", "upos", "xpos", "feats"):
+        if (numbers := prediction.tasks.get(task)) is None:
+            columns[task] = [getattr(word, task) for word in sentence]
+        else:
+            strings = labels.tasks[task].strings
+            columns[task] = [strings[number] for number in numbers.tolist()]
+    if "lemma" in prediction.tasks:
+        columns["lemma"] = list(map(apply_script, columns["form"], columns["lemma"]))
+    before = [columns[name] for name in ("id", "form", "lemma", "upos", "xpos", "feats")]
+    after = [columns[name] for name in ("deps", "misc", "start", "end")]
+    relations = labels.relations.strings
+    marks = [labels.marks[number] for number in prediction.mark.tolist()] if prediction.mark is not None else []
+
+    def write(tree: Tree) -> Sentence:
+        deprels = [relations[number] for number in tree.relations.tolist()]
+        if any(marks):
             # subtle: without a mark nothing moves; a word that is passed over may keep its own
             deprels = [
                 deprel + ("" if word in tree.fixed and mark.startswith("|") else mark)
                 for word, (deprel, mark) in enumerate(zip(deprels, marks, strict=True), 1)
             ]
         heads, deprels = unlift(tree.heads, deprels, lift)
-        made.append(replace(sentence, words=_words(sentence, prediction, labels, heads, deprels)))
-    return made
+        words = list(itertools.starmap(Word, zip(*before, heads, deprels, *after, strict=True)))
+        return Sentence(words, sentence.comments, sentence.multiwords, sentence.empty_nodes)
 
-
-def _words(
-    sentence: Sentence, prediction: Prediction, labels: Labels, heads: list[int], deprels: list[str]
-) -> list[Word]:
-    """Return the words of a sentence with what is predicted of them."""
-    columns: dict[str, list[str]] = {}
-    for task in ("lemma", "upos", "xpos", "feats"):
-        if (numbers := prediction.tasks.get(task)) is None:
-            columns[task] = [getattr(word, task) for word in sentence]
-        else:
-            columns[task] = [labels.tasks[task].strings[number] for number in numbers.tolist()]
-    if "lemma" in prediction.tasks:
-        columns["lemma"] = [
-            apply_script(word.form, script) for word, script in zip(sentence, columns["lemma"], strict=True)
-        ]
-    rows = zip(sentence, *columns.values(), heads, deprels, strict=True)
-    return [
-        Word(word.id, word.form, lemma, upos, xpos, feats, head, deprel, word.deps, word.misc, word.start, word.end)
-        for word, lemma, upos, xpos, feats, head, deprel in rows
-    ]
+    return write
 
 
 def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
@@ -128,17 +135,25 @@ def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
 def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
     """Decode the best tree of every sentence."""
     tags = decode.best(*batch(predictions))
-    return [
-        Tree(tree.tolist(), relations_of(prediction, tree, sequence))
-        for prediction, tree, sequence in zip(predictions, decode.heads(tags), tags, strict=True)
-    ]
+    return labelled(predictions, decode.heads(tags), tags)
 
 
-def relations_of(prediction: Prediction, heads: NDArray[np.integer], tags: NDArray[np.integer]) -> Ints:
-    """Return the best relation of every word that goes with its head and its leaf tag."""
-    places = np.arange(len(heads))
-    side = tags[::2] if prediction.relation.shape[1] == 2 else np.zeros_like(places)
-    return np.asarray(np.where(heads == 0, prediction.root[places, side], prediction.relation[places, side]), np.int64)
+def labelled(
+    predictions: Sequence[Prediction], heads: Sequence[NDArray[np.integer]], tags: Sequence[NDArray[np.integer]]
+) -> list[Tree]:
+    """Give every word of trees, each with its prediction, the best relation for its head and its leaf tag."""
+    if not predictions:
+        return []
+    # All trees in one row, as they may be many and short.
+    relation, root = (
+        np.concatenate([getattr(prediction, name) for prediction in predictions]) for name in ("relation", "root")
+    )
+    above = np.concatenate(heads)
+    places = np.arange(len(above))
+    side = np.concatenate([sequence[::2] for sequence in tags]) if relation.shape[1] == 2 else np.zeros_like(places)
+    found = np.where(above == 0, root[places, side], relation[places, side]).astype(np.int64)
+    ends = itertools.accumulate(map(len, heads))
+    return [Tree(tree.tolist(), found[end - len(tree) : end]) for tree, end in zip(heads, ends, strict=True)]
 
 
 def batch(predictions: Sequence[Prediction]) -> tuple[NDArray[np.float32], NDArray[np.float32], Ints]:

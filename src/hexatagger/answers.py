@@ -1,27 +1,33 @@
 """More than one tree: how sure the parser is, what else it could be, and what is known already.
 
-All of it comes from the same scores as the best tree, renormalised over legal tag sequences (see `decode`).
+All of it comes from the same scores as the best tree, renormalised over legal tag sequences (see `decode`), or over
+those that obey what is known of the sentence. For probabilities the scores are divided by the temperature of the model
+(see `calibrate`), which changes no tree and no order of trees.
+
 Probabilities are of the tree as it was decoded: where crossing arcs were lifted, the probability of a word's head is
 that of the arc it was read off from.
-
-A sentence with constraints gets the best tree that obeys them; its probability is the one that the tree has without
-them, and no alternatives are listed.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger import decode
-from hexatagger.annotate import Prediction, Tree, annotate, batch, best_trees, relations_of
+from hexatagger.annotate import Prediction, Tree, batch, best_trees, labelled, writer
 from hexatagger.decode import Constraints
 from hexatagger.decode.constraints import joined
+from hexatagger.decode.trees import tree_scores_unchecked
 from hexatagger.errors import ConstraintError
+from hexatagger.folder import Temperature
+from hexatagger.pieces import Ints
 from hexatagger.sentence import Sentence
 from hexatagger.tags import Scheme
 from hexatagger.tags.labels import MISSING, Labels
+
+Scores = NDArray[np.float64]
 
 _SHOWN = 0.01
 """Heads less probable than this are not listed."""
@@ -29,6 +35,8 @@ _MOST = 8
 """How many heads of a word are listed."""
 _LONGEST = 2000
 """Words of a longer sentence get no probabilities: a table of every word with every head would not fit."""
+_NOTE, _TREE_NOTES = "HeadProb=", ("# tree_prob =", "# alternative =")
+"""How files say it: in MISC, and in comments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +47,23 @@ class Question:
     """How probable every head and the tree are."""
     k: int = 1
     """How many trees."""
+    temperature: Temperature = field(default_factory=Temperature)
+    """What scores are divided by for probabilities."""
 
     def __bool__(self) -> bool:
         return self.probabilities or self.k > 1
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What was found out about one sentence."""
+
+    tree: Tree
+    probability: float | None = None
+    heads: Scores | None = None
+    """Probability of every head of every word: (words, words + 1)."""
+    others: list[tuple[Tree, float]] = field(default_factory=list)
+    """The next best trees and their probabilities."""
 
 
 def answer(
@@ -54,96 +76,131 @@ def answer(
     lift: Scheme,
 ) -> list[Sentence]:
     """Return new sentences with all predicted columns and with what was asked."""
-    if not sentences:
-        return []
-    trees = _obeying(predictions, constraints, labels) if any(constraints) else best_trees(predictions)
-    made = annotate(sentences, predictions, labels, lift=lift, trees=trees)
-    if not question:
-        return made
-    scores = leaf, internal, lengths = batch([_summed(prediction) for prediction in predictions])
-    log_z = decode.posteriors(*scores).log_z
-    shares = np.exp(decode.tree_scores([tree.heads for tree in trees], leaf, internal) - log_z)
-    for sentence, share in zip(made, shares.tolist(), strict=True):
-        sentence.probability = share
-    if question.probabilities:
-        short = np.flatnonzero(lengths <= _LONGEST)
-        arcs = decode.arc_probabilities(leaf[short], internal[short], lengths[short])
-        for number, each in zip(short.tolist(), arcs, strict=True):
-            _set_heads(made[number], trees[number], each.head)
-    if question.k > 1:
-        free = [number for number in range(len(made)) if not constraints[number]]
-        # subtle: where relations are predicted jointly, the tree that is shown need not be the first of these
-        for number, ranked in zip(
-            free, decode.kbest(leaf[free], internal[free], lengths[free], question.k), strict=True
-        ):
-            others = [each for each in ranked if each.heads.tolist() != trees[number].heads][: question.k - 1]
-            found = [
-                Tree(each.heads.tolist(), relations_of(predictions[number], each.heads, each.tags)) for each in others
-            ]
-            size = len(found)
-            made[number].alternatives = annotate(
-                [sentences[number]] * size, [predictions[number]] * size, labels, lift=lift, trees=found
-            )
-            for sentence, other in zip(made[number].alternatives, others, strict=True):
-                sentence.probability = float(np.exp(other.log_probability))
-    for sentence in made:
-        _comment(sentence)
+    free = [number for number, known in enumerate(constraints) if not known]
+    answers = dict(zip(free, _without_constraints([predictions[number] for number in free], question), strict=True))
+    for number, known in enumerate(constraints):
+        if known:
+            answers[number] = _given(predictions[number], known, labels, question)
+    made = []
+    for number, (sentence, prediction) in enumerate(zip(sentences, predictions, strict=True)):
+        found, write = answers[number], writer(sentence, prediction, labels, lift=lift)
+        parsed = write(found.tree)
+        for tree, probability in found.others:
+            parsed.alternatives.append(write(tree))
+            parsed.alternatives[-1].probability = probability
+        if found.heads is not None:
+            _set_heads(parsed, found.tree, found.heads)
+        if found.probability is not None:
+            parsed.probability = found.probability
+            _comment(parsed)
+        made.append(parsed)
     return made
 
 
-def _summed(prediction: Prediction) -> Prediction:
-    """Give a leaf tag the score of all its relations together, where they are predicted jointly."""
-    relations = prediction.relations
-    if relations is None or relations.shape[1] == 1:
-        return prediction
-    greatest = relations.max(-1, keepdims=True)
-    return replace(prediction, leaf=(greatest + np.log(np.exp(relations - greatest).sum(-1, keepdims=True)))[..., 0])
+def _without_constraints(predictions: Sequence[Prediction], question: Question) -> list[_Answer]:
+    """Answer for sentences of which nothing is known, all at once."""
+    if not predictions:
+        return []
+    trees = best_trees(predictions)
+    answers = [_Answer(tree) for tree in trees]
+    if not question:
+        return answers
+    scores = leaf, internal, lengths = tag_scores(predictions, question.temperature.tags)
+    totals = decode.log_z(*scores)
+    sums = tree_scores_unchecked([np.array(tree.heads) for tree in trees], leaf, internal, np.arange(len(trees)))
+    for found, share in zip(answers, np.exp(np.minimum(sums - totals, 0.0)).tolist(), strict=True):
+        found.probability = share
+    if question.probabilities:
+        short = np.flatnonzero(lengths <= _LONGEST)
+        arcs = decode.arc_probabilities(leaf[short], internal[short], lengths[short], leaf_tags=False)
+        for number, each in zip(short.tolist(), arcs, strict=True):
+            answers[number].heads = each.head
+    if question.k > 1:
+        others = [
+            (number, ranked)
+            for number, listed in enumerate(decode.kbest(*scores, question.k, totals=totals))
+            # subtle: where relations are predicted jointly, the tree that is shown need not be the first of these
+            for ranked in [each for each in listed if each.heads.tolist() != trees[number].heads][: question.k - 1]
+        ]
+        named = labelled(
+            [predictions[number] for number, _ in others],
+            [ranked.heads for _, ranked in others],
+            [ranked.tags for _, ranked in others],
+        )
+        shares = np.exp([ranked.log_probability for _, ranked in others]).tolist()
+        for (number, _), tree, share in zip(others, named, shares, strict=True):
+            answers[number].others.append((tree, share))
+    return answers
 
 
-def _set_heads(sentence: Sentence, tree: Tree, shares: NDArray[np.float64]) -> None:
+def _given(prediction: Prediction, constraints: Constraints, labels: Labels, question: Question) -> _Answer:
+    """Answer for a sentence of which something is known: probabilities are given that."""
+    known = numbered(constraints, labels)
+    root = [number for number, is_root in enumerate(labels.root_mask) if is_root]
+    leaf, internal = prediction.leaf, prediction.internal[: len(prediction.leaf) - 1]
+    relations = _on_top_of(leaf, prediction.relations, Temperature())
+    ranked = decode.kbest_constrained(leaf, internal, known, question.k, relation=relations, root=root)
+    named = labelled([prediction] * len(ranked), [each.heads for each in ranked], [each.tags for each in ranked])
+    fixed = frozenset(known.heads) | ({known.root} if known.root is not None else frozenset())
+    trees = [
+        Tree(tree.heads, tree.relations if each.relations is None else each.relations.astype(np.int64), fixed)
+        for tree, each in zip(named, ranked, strict=True)
+    ]
+    found = _Answer(trees[0])
+    if question:
+        leaves, nodes, [size] = tag_scores([prediction], question.temperature.tags)
+        relations = _on_top_of(leaves[0], prediction.relations, question.temperature)
+        given = decode.probabilities_given(
+            leaves[0], nodes[0, : size - 1], known, [tree.heads for tree in trees], relation=relations, root=root
+        )
+        found.probability, *others = np.exp(given.trees).tolist()
+        found.others = list(zip(trees[1:], others, strict=True))
+        if question.probabilities:
+            found.heads = given.head
+    return found
+
+
+def tag_scores(predictions: Sequence[Prediction], temperature: float = 1.0) -> tuple[Scores, Scores, Ints]:
+    """Return scores for probabilities, as the functions of `decode` take them: leaf, internal, lengths.
+
+    A leaf tag has the score of all its relations together, where they are predicted jointly.
+    """
+    leaf, internal, lengths = batch(predictions)
+    leaves, nodes = leaf.astype(np.float64) / temperature, internal.astype(np.float64) / temperature
+    for row, prediction in enumerate(predictions):
+        if (relations := prediction.relations) is not None and relations.shape[1] == 2:
+            leaves[row, : len(relations)] = np.logaddexp.reduce(relations.astype(np.float64) / temperature, -1)
+    return leaves, nodes, lengths
+
+
+def _on_top_of(leaf: NDArray[Any], relations: NDArray[Any] | None, temperature: Temperature) -> NDArray[Any] | None:
+    """Return what relations add to the scores of leaf tags: if they are predicted jointly, these have them already."""
+    if relations is None:
+        return None
+    joint = relations.shape[1] == 2
+    return np.asarray(relations / temperature.tags - leaf[..., None] if joint else relations / temperature.relations)
+
+
+def _set_heads(sentence: Sentence, tree: Tree, shares: Scores) -> None:
     """Give every word the probability of its head, and the heads it could have."""
-    for word, head, row in zip(sentence, tree.heads, shares, strict=True):
-        word.head_probability = float(row[head])
-        likeliest = np.argsort(-row, kind="stable")[:_MOST].tolist()
-        word.heads = [(number, float(row[number])) for number in likeliest if row[number] >= _SHOWN]
-        note = f"HeadProb={word.head_probability:.4f}"
-        word.misc = note if word.misc == "_" else f"{word.misc}|{note}"
+    shares = np.minimum(shares, 1.0)  # rounding
+    own = shares[np.arange(len(shares)), tree.heads]
+    for word, head, share in zip(sentence.words, tree.heads, own.tolist(), strict=True):
+        word.head_probability, word.heads = share, [(head, share)]
+        kept = [] if word.misc == "_" else [part for part in word.misc.split("|") if not part.startswith(_NOTE)]
+        word.misc = "|".join([*kept, f"{_NOTE}{share:.4f}"])
+    for row in np.flatnonzero(own <= 1 - _SHOWN).tolist():  # of the others no further head would be listed
+        likeliest = np.argsort(-shares[row], kind="stable")[:_MOST]
+        listed = zip(likeliest.tolist(), shares[row, likeliest].tolist(), strict=True)
+        sentence.words[row].heads = [(head, share) for head, share in listed if share >= _SHOWN]
 
 
 def _comment(sentence: Sentence) -> None:
     """Say in comments, as a file has them, how probable a tree is and which of several."""
-    sentence.comments = [*sentence.comments, f"# tree_prob = {sentence.probability:.6g}"]
+    given = [line for line in sentence.comments if not line.startswith(_TREE_NOTES)]
+    sentence.comments = [*given, f"# tree_prob = {sentence.probability:.6g}"]
     for number, other in enumerate(sentence.alternatives, 2):
-        other.comments = [
-            *sentence.comments[:-1],
-            f"# alternative = {number}",
-            f"# tree_prob = {other.probability:.6g}",
-        ]
-
-
-def _obeying(
-    predictions: Sequence[Prediction], constraints: Sequence[Constraints | None], labels: Labels
-) -> list[Tree]:
-    """Decode the best trees that obey, of sentences without constraints the best trees."""
-    trees = best_trees(predictions)
-    root = [number for number, is_root in enumerate(labels.root_mask) if is_root]
-    for number, (prediction, known) in enumerate(zip(predictions, constraints, strict=True)):
-        if not known:
-            continue
-        size = len(prediction.leaf)
-        found = decode.best_constrained(
-            prediction.leaf,
-            prediction.internal[: max(0, size - 1)],
-            numbered(known, labels),
-            relation=prediction.relations,
-            root=root,
-        )
-        relations = relations_of(prediction, found.heads, found.tags)
-        if found.relations is not None:
-            relations = found.relations.astype(np.int64)
-        fixed = frozenset(known.heads) | ({known.root} if known.root is not None else frozenset())
-        trees[number] = Tree(found.heads.tolist(), relations, fixed)
-    return trees
+        other.comments = [*given, f"# alternative = {number}", f"# tree_prob = {other.probability:.6g}"]
 
 
 def numbered(constraints: Constraints, labels: Labels) -> Constraints:

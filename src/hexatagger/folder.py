@@ -1,6 +1,7 @@
 """A model folder, read without torch.
 
-config.json        format version first, then the recipe, how pieces are cut, the encoder's own configuration
+config.json        format version first, then the recipe, how pieces are cut, the encoder's own configuration, and the
+                   temperatures of probabilities
 labels.json        the strings that are predicted
 tokenizer.json     of pretrained encoders
 model.onnx         the network, and model.int8.onnx the same in 8 bits
@@ -9,17 +10,27 @@ README.md          the model card
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from hexatagger.config import CHARACTERS, Recipe
 from hexatagger.errors import ConfigError, FormatError
+from hexatagger.files import replacing
 from hexatagger.pieces import Grams, PieceConfig, Pieces
 from hexatagger.tags.labels import Labels
 
 FORMAT = 1
 """Version of the folder's format; a folder with a greater one was written by a newer hexatagger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Temperature:
+    """What scores are divided by for probabilities (see `calibrate`)."""
+
+    tags: float = 1.0
+    relations: float = 1.0
+    """That of relations; where they are predicted jointly with the leaf tag, they are tags."""
 
 
 @dataclass(slots=True)
@@ -34,6 +45,8 @@ class Folder:
     tokenizer: str | None
     """tokenizer.json; None for the encoder "characters"."""
     encoder_config: dict[str, Any] | None
+    temperature: Temperature = Temperature()
+    """1 where config.json says none."""
 
     def cutter(self) -> Pieces | Grams:
         """Return what cuts words for this model."""
@@ -64,7 +77,27 @@ def read_folder(path: str | Path) -> Folder:
     except (KeyError, TypeError) as error:
         raise FormatError(f"does not say how pieces are cut ({error})", source=source) from None
     tokenizer = read_file(place / "tokenizer.json") if pretrained else None
-    return Folder(place, recipe, labels, piece_config, tokenizer, values.get("encoder"))
+    temperature = _temperature(values.get("temperature", {}), source)
+    return Folder(place, recipe, labels, piece_config, tokenizer, values.get("encoder"), temperature)
+
+
+def _temperature(values: Any, source: str) -> Temperature:
+    """Check the temperatures that config.json has."""
+    if not isinstance(values, dict) or not values.keys() <= {"tags", "relations"}:
+        raise FormatError("temperature is not an object of tags and relations", source=source)
+    for name, value in values.items():
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+            message = f"temperature of {name} {json.dumps(value)} is not a number above 0"
+            raise FormatError(f"{message}: hexatagger calibrate finds it again", source=source)
+    return Temperature(**{name: float(value) for name, value in values.items()})
+
+
+def store_temperature(path: Path, temperature: Temperature) -> None:
+    """Write the temperatures into config.json, in place of any that are there."""
+    values = _json(path / "config.json")
+    with replacing(path / "config.json") as temporary:
+        text = json.dumps(values | {"temperature": asdict(temperature)}, indent=1, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def read_file(path: Path) -> str:

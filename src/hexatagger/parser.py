@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.annotate import Prediction, stitch
-from hexatagger.answers import Question, answer, known_columns, merged
+from hexatagger.answers import Question, answer, known_columns, merged, tag_scores
 from hexatagger.config import ModelConfig, Task
 from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, FormatError, check_choice
@@ -175,8 +175,9 @@ class Parser:
 
         With `probabilities`, words say how probable their head is and sentences how probable their tree; `k` trees are
         given, the first being the sentence itself and the others its `alternatives`. `constraints` say what is known of
-        each sentence, and `respect` that its HEAD ("head") or DEPREL ("deprel") column does where it is filled. Columns
-        named in `keep` stay as they are where they are filled.
+        each sentence, and `respect` that its HEAD ("head") or DEPREL ("deprel") column does where it is filled: all
+        trees obey them, and probabilities are given them. Columns named in `keep` stay as they are where they are
+        filled.
         """
         for column in keep:
             check_choice("keep", column, get_args(Task))
@@ -192,7 +193,7 @@ class Parser:
             known = [
                 merged(one, known_columns(sentence, respect)) for one, sentence in zip(known, sentences, strict=True)
             ]
-        question = Question(probabilities=probabilities, k=k)
+        question = Question(probabilities=probabilities, k=k, temperature=self.folder.temperature)
         made: list[Sentence] = []
         for start in range(0, len(sentences), batch_size * _POOL):
             chosen = [
@@ -213,6 +214,20 @@ class Parser:
                         if getattr(word, column) != "_":
                             setattr(predicted, column, getattr(word, column))
         return made
+
+    def tag_scores(
+        self, sentences: Sequence[Sentence], *, temperature: float | None = None, batch_size: int = 64
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the scores of tags as the functions of `decode` take them, for posteriors and samples: see there.
+
+        They are divided by the temperature of the model, unless another one is named.
+        """
+        predictions = self.predict(sentences, batch_size=batch_size)
+        return tag_scores(predictions, self.folder.temperature.tags if temperature is None else temperature)
+
+    def predict(self, sentences: Sequence[Sentence], *, batch_size: int = 64) -> list[Prediction]:
+        """Return all that the network says about sentences, before decoding."""
+        return self._predict(sentences, batch_size, relations=True)
 
     def stream(self, sentences: Iterable[Sentence], *, batch_size: int = 64, **options: Any) -> Iterator[Sentence]:
         """Parse a stream of Sentences, in order and in constant memory; options as for `parse_sentences`."""

@@ -3,7 +3,7 @@
 For a batch of sentences at once:
 
     best                the best sequence, and `heads` of sequences
-    posteriors          log Z over legal sequences and the probability of every tag
+    posteriors          log Z over legal sequences and the probability of every tag; `log_z` alone
     arc_probabilities   the probability of every head of every word
     kbest               the k best different trees with their probabilities
     sample              draws from the distribution over legal sequences
@@ -24,7 +24,7 @@ from hexatagger.decode.constrained import (
     probabilities_given,
 )
 from hexatagger.decode.constraints import Constraints, check_constraints
-from hexatagger.decode.marginals import Posteriors, posteriors
+from hexatagger.decode.marginals import Posteriors, log_z, posteriors
 from hexatagger.decode.ranking import Ranked, kbest
 from hexatagger.decode.sampling import sample
 from hexatagger.decode.trees import sequence_scores, tree_scores
@@ -43,6 +43,7 @@ __all__ = [
     "heads",
     "kbest",
     "kbest_constrained",
+    "log_z",
     "posteriors",
     "probabilities_given",
     "sample",

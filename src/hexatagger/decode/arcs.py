@@ -36,7 +36,7 @@ SAMPLES = 1000
 """How many sequences are drawn of a longer sentence unless told otherwise."""
 _LOWEST, _LEAST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).tiny)
 """Instead of −inf and 0 where they would be subtracted or divided by: what is forbidden stays at 0."""
-_CELLS = 400_000
+_CELLS = 1_000_000
 """How large a table over (sentence, begin, end, split) may get; sentences are taken in parts accordingly."""
 
 

@@ -172,7 +172,9 @@ def _part(table: Scores, part: int, size: int, side: int) -> Scores:
     the first.
     """
     start, step = ((1, size, side), (1, 0, 0)) if part else ((0, 0, side), (0, 1, 0))
-    return walk(table[part : part + 1], start, ((1, 1, 1), step, (0, 0, 1)), (table.shape[1] - size, size, size))[0]
+    shape = (table.shape[1] - size, size, size)
+    view: Scores = walk(table[part : part + 1], start, ((1, 1, 1), step, (0, 0, 1)), shape)[0]
+    return view
 
 
 def _headed_in(nodes: Scores, side: int) -> Scores:

@@ -47,15 +47,28 @@ def posteriors(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> Post
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
     leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
-    log_z = np.zeros(len(sizes))
+    totals = np.zeros(len(sizes))
     leaf_shares, internal_shares = np.zeros_like(leaf_scores), np.zeros_like(internal_scores)
     for numbers, steps, value in mass(leaf_scores, internal_scores, sizes):
         words = len(value)
-        log_z[numbers] = total(steps, value)
+        totals[numbers] = total(steps, value)
         leaves, nodes = leaf_scores[numbers, :words], internal_scores[numbers, : words - 1]
-        shares = _move_shares(steps, value, log_z[numbers])
+        shares = _move_shares(steps, value, totals[numbers])
         leaf_shares[numbers, :words], internal_shares[numbers, : words - 1] = _tag_shares(leaves, nodes, steps, shares)
-    return Posteriors(log_z, leaf_shares, internal_shares)
+    return Posteriors(totals, leaf_shares, internal_shares)
+
+
+def log_z(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> Scores:
+    """Return log Z alone, as `posteriors` does: (batch,).
+
+    >>> np.exp(log_z(np.zeros((1, 3, 2)), np.zeros((1, 2, 4)), [3])).round(9).tolist()
+    [8.0]
+    """
+    leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
+    found = np.zeros(len(sizes))
+    for numbers, steps, value in mass(leaf_scores, internal_scores, sizes):
+        found[numbers] = total(steps, value)
+    return found
 
 
 def mass(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Moves, Scores]]:
@@ -79,7 +92,7 @@ def mass(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Mo
         yield numbers, steps, value
 
 
-def _move_shares(steps: Moves, value: Scores, log_z: Scores) -> tuple[Scores, Scores, Scores]:
+def _move_shares(steps: Moves, value: Scores, totals: Scores) -> tuple[Scores, Scores, Scores]:
     """Return the probabilities that words go up, stay and go down: each (words − 1, batch), the last words' 0."""
     words, _, batch = value.shape
     up, stay, down = (np.zeros((max(0, words - 1), batch)) for _ in range(3))
@@ -92,7 +105,7 @@ def _move_shares(steps: Moves, value: Scores, log_z: Scores) -> tuple[Scores, Sc
     before = before[np.maximum(steps.sizes - places, 1), 1:-2, np.arange(batch)].transpose(0, 2, 1)
     inside = (places < steps.sizes - 1)[:, None]
     after = np.where(inside, value[2:], -np.inf)
-    before = np.where(inside, before, -np.inf) - log_z
+    before = np.where(inside, before, -np.inf) - totals
     for share, scores, ahead in (
         (up, steps.up, after[:, 2:-1]),
         (stay, steps.stay, after[:, 1:-2]),

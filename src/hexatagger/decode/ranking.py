@@ -21,14 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.decode.batch import best, heads
 from hexatagger.decode.constraints import Constraints, allowed_arcs
-from hexatagger.decode.marginals import mass
+from hexatagger.decode.marginals import log_z
 from hexatagger.decode.search import ranked_trees
-from hexatagger.decode.table import LEVELS, Ints, Scores, Tags, alike, by_size, checked, fill, moves, total
+from hexatagger.decode.table import LEVELS, Ints, Scores, Tags, alike, by_size, checked, fill, moves
 from hexatagger.decode.trees import sequence_scores_unchecked, tree_scores_unchecked
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import Hexatag
 
-_CELLS = 5000
+_CELLS = 20_000
 """How many words are worked on at once."""
 _ROUNDS = 2000
 """How many sequences of a sentence are listed before trees are listed instead."""
@@ -49,8 +49,12 @@ class Ranked:
     """That of the tree: all its sequences together."""
 
 
-def kbest(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, k: int) -> list[list[Ranked]]:
+def kbest(
+    leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, k: int, *, totals: Scores | None = None
+) -> list[list[Ranked]]:
     """Return for each sentence its k best different trees, best first, or all there are; scores as for `best`.
+
+    `totals` are what `log_z` returns, if that is known already.
 
     >>> [trees] = kbest(np.zeros((1, 2, 2)), np.log([[[3, 1, 9, 9]]]), [2], 5)
     >>> [(tree.heads.tolist(), f"{np.exp(tree.log_probability):.2f}") for tree in trees]
@@ -59,9 +63,8 @@ def kbest(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, k: int) -> l
     if k < 1:
         raise DecodeError(f"k is {k}: at least 1 is needed")
     leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
-    log_z = np.zeros(len(sizes))
-    for numbers, steps, value in mass(leaf_scores, internal_scores, sizes):
-        log_z[numbers] = total(steps, value)
+    if totals is None:
+        totals = log_z(leaf_scores, internal_scores, sizes)
     listed: list[list[tuple[Ints, Tags]]] = [[] for _ in sizes]
     for number in np.flatnonzero(sizes == 0).tolist():
         listed[number].append((np.empty(0, np.intp), np.empty(0, np.int8)))
@@ -76,15 +79,17 @@ def kbest(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, k: int) -> l
                 listed[number] = trees
             again.append(part[deeper])
         todo, levels = np.concatenate(again), 2 * levels
-    return _ranked(listed, leaf_scores, internal_scores, log_z)
+    return _ranked(listed, leaf_scores, internal_scores, totals)
 
 
-def _ranked(listed: list[list[tuple[Ints, Tags]]], leaf: Scores, internal: Scores, log_z: Scores) -> list[list[Ranked]]:
+def _ranked(
+    listed: list[list[tuple[Ints, Tags]]], leaf: Scores, internal: Scores, totals: Scores
+) -> list[list[Ranked]]:
     """Add scores and probabilities."""
     rows = np.repeat(np.arange(len(listed)), [len(trees) for trees in listed])
     flat = [tree for trees in listed for tree in trees]
-    scores = sequence_scores_unchecked([tags for _, tags in flat], leaf[rows], internal[rows])
-    sums = tree_scores_unchecked([found for found, _ in flat], leaf[rows], internal[rows]) - log_z[rows]
+    scores = sequence_scores_unchecked([tags for _, tags in flat], leaf, internal, rows)
+    sums = tree_scores_unchecked([found for found, _ in flat], leaf, internal, rows) - totals[rows]
     ranked: list[list[Ranked]] = [[] for _ in listed]
     for row, (found, tags), score, log_probability in zip(
         rows.tolist(), flat, scores.tolist(), sums.tolist(), strict=True

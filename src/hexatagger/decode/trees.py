@@ -32,19 +32,22 @@ def sequence_scores(tags: Sequence[ArrayLike], leaf: ArrayLike, internal: ArrayL
     for sequence in rows:
         check_tags(sequence.tolist())
     leaf_scores, internal_scores, _ = checked(leaf, internal, [(len(sequence) + 1) // 2 for sequence in rows])
-    return sequence_scores_unchecked(rows, leaf_scores, internal_scores)
+    return sequence_scores_unchecked(rows, leaf_scores, internal_scores, np.arange(len(rows)))
 
 
-def sequence_scores_unchecked(tags: Sequence[NDArray[np.integer]], leaf: Scores, internal: Scores) -> Scores:
-    """Return the same as `sequence_scores` for what is known to be right."""
+def sequence_scores_unchecked(
+    tags: Sequence[NDArray[np.integer]], leaf: Scores, internal: Scores, owners: Ints
+) -> Scores:
+    """Return the same for what is known to be right; `owners` are the sentences of the sequences."""
     sizes = np.array([len(sequence) for sequence in tags], np.intp)
     row = np.repeat(np.arange(len(sizes)), sizes)
+    owner = owners[row]
     place = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     flat = np.concatenate([np.empty(0, np.intp), *tags]).astype(np.intp)
     is_leaf = place % 2 == 0
     scores = np.empty(len(flat))
-    scores[is_leaf] = leaf[row[is_leaf], place[is_leaf] // 2, flat[is_leaf]]
-    scores[~is_leaf] = internal[row[~is_leaf], place[~is_leaf] // 2, flat[~is_leaf] - Hexatag.L_HEAD_L]
+    scores[is_leaf] = leaf[owner[is_leaf], place[is_leaf] // 2, flat[is_leaf]]
+    scores[~is_leaf] = internal[owner[~is_leaf], place[~is_leaf] // 2, flat[~is_leaf] - Hexatag.L_HEAD_L]
     return np.bincount(row, scores, len(sizes)).astype(np.float64)
 
 
@@ -134,15 +137,17 @@ def tree_scores(trees: Sequence[Sequence[int]], leaf: ArrayLike, internal: Array
     leaf_scores, internal_scores, _ = checked(leaf, internal, [len(heads) for heads in trees])
     for heads in trees:
         _check_projective(heads)
-    return tree_scores_unchecked([np.asarray(heads, np.intp) for heads in trees], leaf_scores, internal_scores)
+    arrays = [np.asarray(heads, np.intp) for heads in trees]
+    return tree_scores_unchecked(arrays, leaf_scores, internal_scores, np.arange(len(trees)))
 
 
-def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores) -> Scores:
-    """Return the same as `tree_scores` for what is known to be right."""
+def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores, owners: Ints) -> Scores:
+    """Return the same for what is known to be right; `owners` are the sentences of the trees."""
     sizes = np.array([len(heads) for heads in trees], np.intp)
     # All words of the batch in one row, with heads as places in it.
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    sentence = np.repeat(np.arange(len(sizes)), sizes)
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    sentence = owners[number]
     local = np.concatenate([np.empty(0, np.intp), *trees]) - 1  # −1: the root
     words = np.arange(len(local))
     begin, end = _ends(local, starts)
@@ -169,12 +174,10 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores)
     sums[both] = 0.0
     simple = joined & ~both[head]
     side = np.where(outermost, whole[head], is_left.astype(np.intp))
-    np.add.at(sums, head[simple], nodes[words, side][simple])
+    sums += np.bincount(head[simple], nodes[words, side][simple], len(words))
     if both.any():
         sums[both] = _grids(leaves[both], nodes, whole[both], both, head, is_left, is_right, count_left, count_right)
-    found = np.zeros(len(leaf))
-    np.add.at(found, sentence, sums)
-    return found
+    return np.bincount(number, sums, len(sizes)).astype(np.float64)
 
 
 def _grids(

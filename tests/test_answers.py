@@ -1,0 +1,184 @@
+"""Answers from made-up predictions, against enumeration: no network is needed."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import brute_force
+from hexatagger.annotate import Prediction
+from hexatagger.answers import Question, answer, tag_scores
+from hexatagger.decode import Constraints
+from hexatagger.folder import Temperature
+from hexatagger.sentence import Sentence
+from hexatagger.tags import to_heads
+from hexatagger.tags.labels import Labels, LabelSet
+from lattice_cases import random_problem
+
+LABELS = Labels(LabelSet(["root", "nsubj", "obj"]))
+SIZE = 4
+WARM = Temperature(tags=1.7, relations=1.3)
+
+
+def predicted(seed: int, *, joint: bool, size: int = SIZE) -> Prediction:
+    """What a network could say of a sentence."""
+    randomness = np.random.default_rng(seed)
+    leaf, internal = random_problem(size, seed)
+    relations = randomness.normal(size=(size, 2 if joint else 1, 3), scale=2)
+    if joint:
+        relations -= np.logaddexp.reduce(relations, (1, 2), keepdims=True)
+        leaf = relations.max(-1)
+    else:
+        relations -= np.logaddexp.reduce(relations, -1, keepdims=True)
+    padded = np.concatenate([internal, np.zeros((1, 4))])
+    return Prediction(
+        leaf.astype(np.float32),
+        padded.astype(np.float32),
+        relations[..., 1:].argmax(-1) + 1,
+        np.zeros(relations.shape[:2], np.int64),
+        relations=relations.astype(np.float32),
+    )
+
+
+def ask(
+    prediction: Prediction, constraints: Constraints | None = None, *, temperature: Temperature = WARM, k: int = 99
+) -> Sentence:
+    sentence = Sentence.from_words(["w"] * len(prediction.leaf))
+    question = Question(probabilities=True, k=k, temperature=temperature)
+    [found] = answer([sentence], [prediction], LABELS, question, [constraints], lift="head")
+    return found
+
+
+Weights = dict[tuple[int, ...], float]
+
+
+def expected(prediction: Prediction, constraints: Constraints, warm: Temperature) -> Weights:
+    """Sum, by tree, over all legal sequences with all relations that a word may have."""
+    assert prediction.relations is not None
+    size, scores = len(prediction.leaf), prediction.relations.astype(np.float64)
+    joint = scores.shape[1] == 2
+    scores = scores / (warm.tags if joint else warm.relations)
+    internal = prediction.internal.astype(np.float64) / warm.tags
+    found: Weights = {}
+    for tags in brute_force.legal_sequences(size):
+        heads = tuple(to_heads(tags))
+        if any(heads[word - 1] != head for word, head in constraints.heads.items()):
+            continue
+        weight = math.exp(sum(internal[place // 2, tag - 2] for place, tag in enumerate(tags) if place % 2))
+        for place, side in enumerate(tags[::2]):
+            row = np.exp(scores[place, side if joint else 0])
+            fitting = [0] if heads[place] == 0 else [1, 2]
+            allowed = constraints.relations.get(place + 1)
+            kept = fitting if allowed is None else [one for one in fitting if LABELS.relations[one] in allowed]
+            # A leaf tag counts with all its relations, of which those that fit have their share.
+            leaf = row.sum() if joint else math.exp(prediction.leaf[place, side] / warm.tags)
+            weight *= leaf * row[kept].sum() / row[fitting].sum()
+        if weight:
+            found[heads] = found.get(heads, 0.0) + weight
+    z = math.fsum(found.values())
+    return {heads: weight / z for heads, weight in found.items()}
+
+
+def heads_of(weights: Weights) -> NDArray[np.float64]:
+    shares = np.zeros((SIZE, SIZE + 1))
+    for heads, weight in weights.items():
+        shares[np.arange(SIZE), heads] += weight
+    return shares
+
+
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize(
+    "known",
+    [
+        Constraints(),
+        Constraints(heads={2: 3}),
+        Constraints(relations={1: ["obj"], 3: ["nsubj", "obj"]}),
+        Constraints(heads={4: 1}, relations={1: ["root", "obj"], 2: ["nsubj"]}),
+    ],
+)
+def test_trees_and_heads_have_the_probabilities_of_enumeration(joint: bool, known: Constraints) -> None:
+    for seed in range(5):
+        prediction = predicted(seed, joint=joint)
+        weights = expected(prediction, known, WARM)
+        found = ask(prediction, known)
+        trees = [found, *found.alternatives]
+        assert len({tuple(tree.heads) for tree in trees}) == len(trees) == len(weights)
+        for tree in trees:
+            assert tree.probability == pytest.approx(weights[tuple(tree.heads)], rel=1e-4, abs=1e-7)
+            assert all(tree[word - 1].deprel in allowed for word, allowed in known.relations.items())
+        shares = heads_of(weights)
+        for word in found:
+            assert word.head_probability == pytest.approx(shares[word.id - 1, word.head or 0], abs=1e-5)
+            assert word.heads is not None
+            assert all(share == pytest.approx(shares[word.id - 1, head], abs=1e-5) for head, share in word.heads)
+            assert len(word.heads) == (shares[word.id - 1] >= 0.01).sum()
+
+
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("known", [None, Constraints(heads={2: 3}), Constraints(relations={2: ["obj"]})])
+def test_the_temperature_changes_probabilities_and_no_tree(joint: bool, known: Constraints | None) -> None:
+    changed = 0
+    for seed in range(10):
+        prediction = predicted(seed, joint=joint, size=9)
+        one, other = (ask(prediction, known, temperature=warm, k=5) for warm in (Temperature(), Temperature(2.5, 0.6)))
+        assert (one.heads, one.deprels) == (other.heads, other.deprels)
+        if not joint:  # the others are ranked with all relations of a leaf tag taken together
+            assert [tree.heads for tree in one.alternatives] == [tree.heads for tree in other.alternatives]
+        assert one.probability is not None
+        assert other.probability is not None
+        changed += other.probability != pytest.approx(one.probability)
+    assert changed == 10
+
+
+def test_fixed_heads_are_certain() -> None:
+    prediction = predicted(1, joint=False)
+    found = ask(prediction, Constraints(heads={2: 3, 3: 1}))
+    assert [word.head_probability for word in found.words[1:3]] == pytest.approx([1, 1])
+    whole = ask(prediction, Constraints(heads=dict(enumerate(found.heads, 1))))
+    assert (whole.probability, whole.alternatives) == (1, [])
+    assert whole[0].heads == [(found[0].head, 1.0)]
+
+
+def test_sentences_with_and_without_constraints_go_together() -> None:
+    predictions = [predicted(seed, joint=False, size=size) for seed, size in enumerate((3, 5, 1, 4))]
+    sentences = [Sentence.from_words(["w"] * len(each.leaf)) for each in predictions]
+    known = [None, Constraints(root=2), Constraints(root=1), None]
+    question = Question(probabilities=True, k=3)
+    together = answer(sentences, predictions, LABELS, question, known, lift="head")
+    for sentence, prediction, one, made in zip(sentences, predictions, known, together, strict=True):
+        [alone] = answer([sentence], [prediction], LABELS, question, [one], lift="head")
+        assert (made.heads, made.deprels) == (alone.heads, alone.deprels)
+        assert made.probability == pytest.approx(alone.probability)
+        assert [tree.heads for tree in made.alternatives] == [tree.heads for tree in alone.alternatives]
+
+
+def test_no_word_belongs_to_two_trees() -> None:
+    found = ask(predicted(1, joint=False), k=5)
+    words = [id(word) for tree in (found, *found.alternatives) for word in tree]
+    assert len(set(words)) == len(words) == 5 * SIZE
+
+
+def test_what_was_said_before_is_said_anew() -> None:
+    prediction = predicted(1, joint=False)
+    sentence = ask(prediction, k=2)
+    sentence.comments.insert(0, "# sent_id = 1")
+    sentence[0].misc = "SpaceAfter=No|" + sentence[0].misc
+    question = Question(probabilities=True, k=2, temperature=Temperature(tags=3.0))
+    [again] = answer([sentence], [prediction], LABELS, question, [None], lift="head")
+    assert again.comments == ["# sent_id = 1", f"# tree_prob = {again.probability:.6g}"]
+    assert again[0].misc == f"SpaceAfter=No|HeadProb={again[0].head_probability:.4f}"
+    [other] = again.alternatives
+    assert other.comments == ["# sent_id = 1", "# alternative = 2", f"# tree_prob = {other.probability:.6g}"]
+    assert len(sentence.alternatives) == 1
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_scores_of_tags_are_tempered_and_have_all_relations(joint: bool) -> None:
+    prediction = predicted(3, joint=joint)
+    assert prediction.relations is not None
+    leaf, internal, lengths = tag_scores([prediction, predicted(4, joint=joint, size=2)], 1.7)
+    assert lengths.tolist() == [SIZE, 2]
+    expected = np.log(np.exp(prediction.relations / 1.7).sum(-1)) if joint else prediction.leaf / 1.7
+    np.testing.assert_allclose(leaf[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(internal[0], prediction.internal / 1.7, rtol=1e-5)
