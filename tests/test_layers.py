@@ -18,7 +18,7 @@ LAYERS = [
     ["decode", "pieces", "evaluate", "analysis", "stats", "tagfile", "draw", "segment"],
     ["annotate", "folder"],
     ["answers"],
-    ["parser", "workers", "package", "nn"],
+    ["parser", "workers", "package", "calibrate", "nn"],
     ["server", "integrations", "cli", "__main__"],
 ]
 """A module imports from its own layer or those above it in this list."""

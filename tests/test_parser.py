@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="making a model needs the extra 'train'")
@@ -19,12 +20,13 @@ import torch
 from click.testing import CliRunner, Result
 
 import hexatagger
-from hexatagger import FormatError, Parser, Sentence, read_conllu
+from hexatagger import FormatError, Parser, Sentence, decode, read_conllu
 from hexatagger.cli import main
 from hexatagger.config import Recipe
 from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, ConstraintError
 from hexatagger.evaluate import evaluate
+from hexatagger.folder import Temperature, store_temperature
 from hexatagger.nn.export import export
 from hexatagger.nn.quantize import quantize
 from hexatagger.nn.train import Job, train
@@ -212,6 +214,30 @@ def test_what_i_know(parser: Parser, gold: list[Sentence]) -> None:
         parser.parse_words([words, words], constraints=[None])
 
 
+def test_how_sure_and_what_else_given_what_i_know(parser: Parser, gold: list[Sentence]) -> None:
+    words = gold[3].forms
+    known = Constraints(heads={5: 3}, spans=[(1, 3)])
+    [plain] = parser.parse_words([words], constraints=[known])
+    [asked] = parser.parse_words([words], constraints=[known], probabilities=True, k=4)
+    trees = [asked, *asked.alternatives]
+    assert (asked.heads, asked.deprels) == (plain.heads, plain.deprels)
+    assert len({tuple(tree.heads) for tree in trees}) == 4
+    assert all(is_tree(tree.heads) and tree[4].head == 3 for tree in trees)
+    assert asked[4].head_probability == pytest.approx(1)
+    assert 0 < sum(tree.probability or 0 for tree in trees) <= 1 + 1e-9
+    assert [tree.comment("tree_prob") for tree in trees] == [f"{tree.probability:.6g}" for tree in trees]
+
+
+def test_scores_to_draw_trees_from(parser: Parser, gold: list[Sentence]) -> None:
+    [sure] = parser.parse_sentences([gold[3]], probabilities=True)
+    scores = parser.tag_scores([gold[3]])
+    [drawn] = decode.sample(*scores, 2000, seed=1)
+    shares = np.mean([tree.tolist() == sure.heads for tree in decode.heads(list(drawn))])
+    assert shares == pytest.approx(sure.probability, abs=0.05)
+    cold = parser.tag_scores([gold[3]], temperature=1.0)
+    np.testing.assert_allclose(scores[0] * parser.folder.temperature.tags, cold[0])
+
+
 def test_columns_that_are_respected(parser: Parser, gold: list[Sentence]) -> None:
     sentence = Sentence.from_words(gold[3].forms)
     sentence.words[4].head, sentence.words[4].deprel = 2, "advmod"
@@ -354,6 +380,29 @@ def test_info_and_evaluate_commands(model: Path, treebank: Path) -> None:
     result = run("evaluate", treebank, "--model", model, "--json")
     assert json.loads(result.stdout)["metrics"]["LAS"]["f1"] > 95
     assert "give either SYSTEM or --model" in run("evaluate", treebank).stderr
+
+
+def test_training_calibrates_and_so_can_you(broken: Path, treebank: Path, gold: list[Sentence]) -> None:
+    config, card = broken / "config.json", broken / "README.md"
+    assert json.loads(config.read_text())["temperature"].keys() == {"tags", "relations"}
+    assert "## Probabilities" in card.read_text()
+    store_temperature(broken, Temperature(tags=3.0))
+    before = hexatagger.load(broken).parse_sentences(gold, probabilities=True)
+    result = run("calibrate", broken, "--dev", treebank, "--no-store")
+    assert result.exit_code == 0, result.output
+    assert "calibration error, head and relation: " in result.stderr
+    assert hexatagger.load(broken).folder.temperature == Temperature(tags=3.0)
+    result = run("calibrate", broken, "--dev", treebank)
+    assert result.exit_code == 0, result.output
+    found = hexatagger.load(broken)
+    assert f"temperature of tags {found.folder.temperature.tags:g}" in result.stderr
+    after = found.parse_sentences(gold, probabilities=True)
+    assert [(one.heads, one.deprels) for one in after] == [(one.heads, one.deprels) for one in before]
+    assert [one.probability for one in after] != [one.probability for one in before]
+    assert card.read_text().count("## Probabilities") == 1
+    empty = broken.parent / "empty.conllu"
+    empty.write_text("")
+    assert "no sentences to calibrate with" in run("calibrate", broken, "--dev", empty).stderr
 
 
 def test_running_needs_no_torch(model: Path) -> None:

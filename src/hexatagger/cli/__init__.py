@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hexatagger import __version__
+from hexatagger.cli.calibrate import calibrate
 from hexatagger.cli.draw import draw
 from hexatagger.cli.evaluate import evaluate
 from hexatagger.cli.parse import info, parse
@@ -41,5 +42,20 @@ def main() -> None:
     """
 
 
-for command in (parse, serve, train, export, package_model, evaluate, info, draw, encode, decode, lift, unlift, stats):
+for command in (
+    parse,
+    serve,
+    train,
+    export,
+    calibrate,
+    package_model,
+    evaluate,
+    info,
+    draw,
+    encode,
+    decode,
+    lift,
+    unlift,
+    stats,
+):
     main.add_command(command)

@@ -18,6 +18,7 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs, broadcast_object_list, set_seed
 from torch import Tensor
 
+from hexatagger.calibrate import calibrate_folder
 from hexatagger.config import CHARACTERS, Recipe, TrainConfig
 from hexatagger.errors import ConfigError
 from hexatagger.evaluate import evaluate
@@ -42,7 +43,7 @@ from hexatagger.nn.predict import parse
 from hexatagger.sentence import Sentence
 
 Report = Callable[[dict[str, Any]], None]
-"""Is told what happens: a dictionary with "event" (warning, start, step, epoch, export, end) and what belongs to it."""
+"""Is told what happens: a dictionary with "event" (warning, start, step, epoch, export, calibration, end) and more."""
 Loss = Callable[[Mapping[str, Tensor], Batch, TrainConfig], Tensor]
 """Returns the loss of a batch, summed over its words."""
 WEIGHTS = "model.safetensors"
@@ -229,6 +230,8 @@ def finish(model: Model, data: Data, state: State, job: Job, report: Report) -> 
             report({"event": "export", **asdict(export(job.out, data.gold))})
         except ConfigError as error:  # hours of training are not lost for it
             report({"event": "warning", "message": str(error)})
+        if (job.out / "model.onnx").is_file():
+            report({"event": "calibration", **asdict(calibrate_folder(job.out, data.gold))})
     save_finished(state, job.out)
     remove_checkpoints(job.out)
     (job.out / SOFT).unlink(missing_ok=True)

@@ -1,0 +1,39 @@
+"""`hexatagger calibrate`: make the probabilities of a model mean what they say."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Make the probabilities of a model mean what they say.")
+@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--dev",
+    "dev_files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    required=True,
+    help="CoNLL-U that MODEL did not learn from; repeatable.",
+)
+@click.option("--store/--no-store", default=True, show_default=True, help="Write what is found into the folder.")
+def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
+    """Find the temperatures of the folder MODEL, by which scores are divided for probabilities.
+
+    They are those that make --dev most likely, and no tree changes with them. `train` does this at its end. What they
+    are worth is said as the expected calibration error: how far the probability of what was predicted is from how often
+    it is right, each half of --dev judged with the temperatures of the other half.
+
+    \b
+      hexatagger calibrate models/mine --dev dev.conllu
+    """
+    from hexatagger.calibrate import calibrate as find
+    from hexatagger.calibrate import calibrate_folder
+    from hexatagger.conllu import read_conllu
+    from hexatagger.parser import load
+
+    dev = [sentence for file in dev_files for sentence in read_conllu(file, roots="one")]
+    found = calibrate_folder(model, dev) if store else find(load(model), dev)
+    warm = found.temperature
+    click.echo(f"{model}: temperature of tags {warm.tags:g}, of relations {warm.relations:g}", err=True)
+    for name, before, after in zip(("head", "head and relation"), found.before, found.after, strict=True):
+        click.echo(f"calibration error, {name}: {100 * before:.2f} % without, {100 * after:.2f} % with", err=True)
