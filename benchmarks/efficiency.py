@@ -35,6 +35,7 @@ from results import save, treebank
 
 LENGTHS = (32, 64, 128, 256)
 BATCH = 32
+LONGEST = 15  # letters of a word: addresses are cut into so many pieces that 256 words overrun the encoder's window
 SIDES = ("hexatagger", "biaffine, projective", "biaffine, all trees")
 Inputs = dict[str, Tensor]
 
