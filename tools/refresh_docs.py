@@ -11,6 +11,7 @@ ends, and port 8000 stands for a free one. Comments say the rest:
                                    package, all else a Python package or a program
     <!-- numbers vary -->          before a block: a check takes any number for any other
     <!-- output varies -->         before a block: a check only runs it; for what comes of training, say
+    <!-- commands -->              what follows, until `<!-- end -->`, is a section a command: what `--help` says
 
 The tests call the same functions: a document is right if refreshing it changes nothing.
 """
@@ -32,6 +33,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from hexatagger.cli import main as commands
 from hexatagger.files import replacing
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,6 +44,7 @@ BLOCK = re.compile(
     r"(^<!-- (?:numbers vary|output varies) -->\n\n?)?^```(console|pycon)\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+COMMANDS = re.compile(r"(<!-- commands -->\n).*?(<!-- end -->)", re.DOTALL)
 NEEDS = re.compile(r"^<!-- needs: (.*?) -->$", re.MULTILINE)
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 ROOM = re.compile(r"[ \t─┄]+")  # grows and shrinks with numbers
@@ -91,7 +94,13 @@ def refreshed(text: str, *, exact: bool = True) -> str:
             made = session.console(block, same) if kind == "console" else session.python(block, same)
             return f"{note}```{kind}\n{made}```"
 
-        return BLOCK.sub(rewritten, text)
+        return BLOCK.sub(rewritten, COMMANDS.sub(_sections, text))
+
+
+def _sections(match: re.Match[str]) -> str:
+    """Lay out a section for every command, still without what it says."""
+    sections = (f"\n## {name}\n\n```console\n$ hexatagger {name} --help\n```\n" for name in commands.commands)
+    return match[1] + "".join(sections) + match[2]
 
 
 class _Checker(doctest.OutputChecker):
