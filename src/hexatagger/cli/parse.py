@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hexatagger.sentence import Sentence
 
 Input = Literal["text", "lines", "words", "conllu", "conllx"]
-Output = Literal["tree", "conllu", "json", "tags", "svg", "html"]
+Output = Literal["tree", "conllu", "json", "tags", "svg", "html", "parquet"]
 COLUMNS = ("upos", "xpos", "feats", "lemma")
 
 
@@ -38,8 +38,8 @@ COLUMNS = ("upos", "xpos", "feats", "lemma")
 @click.option(
     "--to",
     "target",
-    type=click.Choice(["tree", "conllu", "json", "tags", "svg", "html"]),
-    help="What to write.  [default: tree in a terminal, conllu elsewhere]",
+    type=click.Choice(["tree", "conllu", "json", "tags", "svg", "html", "parquet"]),
+    help="What to write; parquet with --engine ray only.  [default: tree in a terminal, conllu elsewhere]",
 )
 @click.option("-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]")
 @click.option(
@@ -54,8 +54,24 @@ COLUMNS = ("upos", "xpos", "feats", "lemma")
 @click.option(
     "--respect", default="", help="Columns of CoNLL-U input that the tree must obey where filled: head,deprel."
 )
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Processes to parse with.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Processes to parse with.  [default: 1, or with --engine ray all cores]"
+)
 @click.option("--resume", is_flag=True, help="Keep what is done in OUTPUT.partial, and go on from there if it exists.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="What runs it: this machine, or a Ray cluster that makes a folder of shards, resumes and survives its nodes.",
+)
+@click.option(
+    "--address", help="The Ray cluster, as in auto or HOST:6379.  [default: RAY_ADDRESS, or one started here]"
+)
+@click.option(
+    "--text-column", default="text", show_default=True, help="With --engine ray: where a record has its text."
+)
+@click.option("--gz", is_flag=True, help="With --engine ray: pack the shards.")
 def parse(
     text: tuple[str, ...],
     files: tuple[str, ...],
@@ -67,8 +83,12 @@ def parse(
     probabilities: bool,
     k: int,
     respect: str,
-    workers: int,
+    workers: int | None,
     resume: bool,
+    engine: Literal["local", "ray"],
+    address: str | None,
+    text_column: str,
+    gz: bool,
 ) -> None:
     """Parse TEXT, files or standard input.
 
@@ -78,11 +98,10 @@ def parse(
       hexatagger parse --from conllu -f words.conllu --keep upos,lemma
       echo "one sentence , cut into words" | hexatagger parse --from words
       hexatagger parse --k 3 --probabilities "I saw the man with the telescope."
+      hexatagger parse --engine ray -f 'corpus/*.jsonl' -o out
 
     json is an object a sentence, one on each line.
     """
-    from hexatagger.parser import load
-
     if text and files:
         raise ConfigError("both TEXT and --file are given: give one of them")
     options = {
@@ -91,6 +110,18 @@ def parse(
         "probabilities": probabilities,
         "k": k,
     }
+    if engine == "ray":
+        from hexatagger.cli.corpus import parse_corpus
+
+        settings = {"source": source, "target": target or "conllu", "text_column": text_column, "packed": gz}
+        settings["options"] = options
+        parse_corpus(files, output, model=model, settings=settings, address=address, workers=workers)
+        return
+    if target == "parquet" or address or gz:
+        raise ConfigError("--to parquet, --address and --gz are for a folder of shards: add --engine ray")
+    workers = workers or 1
+    from hexatagger.parser import load
+
     chosen: Output = target or ("tree" if output == "-" and sys.stdout.isatty() else "conllu")
     parser = load(model, threads=1 if workers > 1 else None)
     names = list(files) or ([] if text else ["-"])
