@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hexatagger.files import replacing
-from results import ROOT, load
+from results import RESULTS, ROOT, load
 
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -118,6 +118,29 @@ def install() -> str:
     )
 
 
+def corpora() -> str:
+    if not (RESULTS / "corpora.json").is_file():
+        return "Not measured yet: `python benchmarks/corpora.py` on a quiet machine measures it.\n"
+    result = load("corpora")
+    rates, start, corpus = result["words_per_second_and_core"], result["start_seconds"], result["projection"]
+    prices, sizes = corpus["assumptions"]["dollars_per_core_hour"], corpus["terabytes"]
+    header = ["10 billion words", *(f"{int(cores):,} core{'s' * (cores != '1')}" for cores in corpus["hours"])]
+    times = [f"{each:.1f} hours" if each < 48 else f"{each / 24:,.0f} days" for each in corpus["hours"].values()]
+    costs = [f"{corpus['dollars'][name]:,} US$ at {price} US$ an hour ({name})" for name, price in prices.items()]
+    return (
+        f"On {result['cores']} cores of an {result['machine']['processor']}, raw text of EWT train "
+        f"({result['words']['whole']:,} words), whole commands, median of {result['rounds']}: `--engine ray` takes "
+        f"{result['ray_to_workers']} times as long as `--workers {result['cores']}`, start included "
+        f"({start['ray']} s against {start['workers']} s), and {result['ray_to_workers_without_start']} times without "
+        f"it. A core parses {rates['ray']:,} words/s on Ray, **{corpus['words_per_day_and_core'] / 1e6:,.0f} million "
+        f"words a day**. `{result['command']}`\n\n"
+        + table(header, [["time", *times]])
+        + f"\n**{corpus['core_hours']:,} core-hours**: {' or '.join(costs)}. The text takes {sizes['text']} TB, its "
+        f"trees {sizes['CoNLL-U']} TB as CoNLL-U and {sizes['CoNLL-U packed']} TB packed; a process takes about "
+        f"{result['megabytes_of_a_process']} MB of memory.\n"
+    )
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "decode": decode,
     "read": read,
@@ -126,6 +149,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "speed": speed,
     "efficiency": efficiency,
     "install": install,
+    "corpora": corpora,
 }
 
 
