@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 # Without torch (the tests that need it are then skipped): make test EXTRAS=dev,serve
-EXTRAS ?= dev,train,serve,docs,tables,graphs,spacy
+EXTRAS ?= dev,train,serve,docs,tables,graphs,spacy,ray
 
 .PHONY: install test check format docs refresh benchmark release-check clean
 
