@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from hexatagger import ConfigError, FormatError, Parser, Sentence
 from hexatagger.conllu import format_sentence
-from hexatagger.integrations.ray.blocks import Block, Source, Span, check_source, cut_file, find_files, read_documents
+from hexatagger.integrations.ray.blocks import Block, Source, Span, check_source, cut_file, find_files
+from hexatagger.integrations.ray.documents import read_documents
 from hexatagger.integrations.ray.manifest import NAME, add_files, blocks_of, read_manifest, write_manifest
 from hexatagger.integrations.ray.shards import Settings, Tally, make_shard, read_problems, unfinished
 from hexatagger.rawtext import words_of

@@ -3,8 +3,8 @@
     hexatagger.integrations.ray.parse(dataset)            a Ray Dataset → a Ray Dataset
     hexatagger.integrations.ray.parse_files(files, out)   files → shards, resumable: `hexatagger parse --engine ray`
 
-    files ──blocks──▶ documents ──shards──▶ a file of parsed sentences a block      manifest: what they were made with
-                                  job: deals blocks out to a pool of actors         cluster: Ray itself
+    files ──blocks──▶ Blocks ──documents──▶ Documents ──shards──▶ a file of trees a block, of which `manifest` knows
+                        └─ job: deals them out to a pool of actors, with the help of `cluster`: Ray itself
 
 Importing this does not import Ray.
 """

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hexatagger.errors import ConfigError, FormatError, check_choice, needs
-from hexatagger.integrations.ray.blocks import SOURCES, Document, Problem, Source, runs, sentences_of
+from hexatagger.integrations.ray.blocks import SOURCES, Source
 from hexatagger.integrations.ray.cluster import Actors, pool
+from hexatagger.integrations.ray.documents import Document, Problem, runs, sentences_of
 from hexatagger.integrations.ray.shards import check_free, check_model, format_document, parse_documents
 from hexatagger.parser import EMBEDDED, Parser, Precision, find_model, load
 

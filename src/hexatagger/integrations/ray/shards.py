@@ -22,7 +22,8 @@ from typing import Any, Literal, get_args
 from hexatagger.conllu import format_sentence
 from hexatagger.errors import ConfigError, FormatError, HexataggerError, check_choice
 from hexatagger.files import open_binary, open_output, read_lines
-from hexatagger.integrations.ray.blocks import SOURCES, Block, Document, Problem, Source, read_documents
+from hexatagger.integrations.ray.blocks import SOURCES, Block, Source
+from hexatagger.integrations.ray.documents import Document, Problem, read_documents
 from hexatagger.parser import Parser, Precision, load
 from hexatagger.sentence import Sentence
 from hexatagger.tagfile import format_tagged

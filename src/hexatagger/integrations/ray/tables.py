@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hexatagger.integrations.ray.blocks import Document
+from hexatagger.integrations.ray.documents import Document
 from hexatagger.integrations.ray.shards import check_free, shown
 
 if TYPE_CHECKING:
