@@ -187,12 +187,15 @@ def _set_heads(sentence: Sentence, tree: Tree, shares: Scores) -> None:
     own = shares[np.arange(len(shares)), tree.heads]
     for word, head, share in zip(sentence.words, tree.heads, own.tolist(), strict=True):
         word.head_probability, word.heads = share, [(head, share)]
-        kept = [] if word.misc == "_" else [part for part in word.misc.split("|") if not part.startswith(_NOTE)]
-        word.misc = "|".join([*kept, f"{_NOTE}{share:.4f}"])
-    for row in np.flatnonzero(own <= 1 - _SHOWN).tolist():  # of the others no further head would be listed
-        likeliest = np.argsort(-shares[row], kind="stable")[:_MOST]
-        listed = zip(likeliest.tolist(), shares[row, likeliest].tolist(), strict=True)
-        sentence.words[row].heads = [(head, share) for head, share in listed if share >= _SHOWN]
+        note = f"{_NOTE}{share:.4f}"
+        if word.misc != "_":
+            note = "|".join([*(part for part in word.misc.split("|") if not part.startswith(_NOTE)), note])
+        word.misc = note
+    doubtful = np.flatnonzero(own <= 1 - _SHOWN)  # of the others no further head would be listed
+    likeliest = np.argsort(-shares[doubtful], axis=1, kind="stable")[:, :_MOST]
+    listed = shares[doubtful[:, None], likeliest]
+    for place, heads, values in zip(doubtful.tolist(), likeliest.tolist(), listed.tolist(), strict=True):
+        sentence.words[place].heads = [each for each in zip(heads, values, strict=True) if each[1] >= _SHOWN]
 
 
 def _comment(sentence: Sentence) -> None:

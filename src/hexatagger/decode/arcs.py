@@ -116,7 +116,7 @@ def arc_probabilities(
     leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
     found = [Arcs(np.zeros((0, 2, 1)), 0)] * len(sizes)
     order = by_size(sizes)
-    for numbers in alike(order[sizes[order] <= exact_words], sizes, cells=_CELLS, power=3, least=4):
+    for numbers in alike(order[sizes[order] <= exact_words], sizes, cells=_CELLS, power=3, least=4, near=0.92):
         longest = int(sizes[numbers[0]])
         leaves, nodes = leaf_scores[numbers, :longest], internal_scores[numbers, : longest - 1]
         joint = _exact(leaves, nodes, sizes[numbers], numbers, width=2 if leaf_tags else 1)

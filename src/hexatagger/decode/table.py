@@ -127,15 +127,16 @@ def by_size(sizes: Ints) -> Ints:
     return order[sizes[order] > 0].astype(np.intp)
 
 
-def alike(order: Ints, sizes: Ints, *, cells: int, power: int, least: int = 1) -> Iterator[Ints]:
+def alike(order: Ints, sizes: Ints, *, cells: int, power: int, least: int = 1, near: float = 0.75) -> Iterator[Ints]:
     """Cut sentences in falling order of size into parts of like sizes, as short ones pay for the longest.
 
     A part has at least so many sentences, but no more than `cells` cells, if a sentence has its size to this power.
+    No sentence is shorter than the longest by more than the factor `near`, unless there would be too few.
     """
     start = 0
     while start < len(order):
         longest = int(sizes[order[start]])
-        stop = int(np.searchsorted(-sizes[order], -0.75 * longest, side="right"))
+        stop = int(np.searchsorted(-sizes[order], -near * longest, side="right"))
         stop = min(max(stop, start + least), start + max(1, cells // longest**power), len(order))
         yield order[start:stop]
         start = stop
