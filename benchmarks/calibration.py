@@ -1,0 +1,150 @@
+"""How far the probabilities of a model can be believed, on EWT dev, and what asking for them costs.
+
+calibration    expected calibration error and reliability diagram of heads, and of heads with relations: as the network
+               says it, and divided by temperatures. These are fitted on the halves of dev (every other sentence), and
+               each half is judged with those of the other: train is no choice, as the network was trained on all of it
+               and is right about nearly every word there. The last figures say what train would have given.
+coverage       LAS when the least sure words are left out
+cost           parsing with probabilities and the 5 best trees against parsing, taken in turns in one run
+
+python benchmarks/calibration.py [--model DIR] [--rounds 5]
+
+Writes results/calibration.json and docs/images/reliability.png. The temperatures of a model folder are stored by
+`hexatagger calibrate`; this here judges, whatever is stored.
+"""
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from hexatagger import read_conllu
+from hexatagger.calibrate import Judged, Reliability, cross_judged, fit_temperature, judge, reliability
+from hexatagger.files import replacing
+from hexatagger.folder import Temperature
+from hexatagger.parser import Parser, find_model, load
+from hexatagger.sentence import Sentence
+from results import ROOT, save, treebank
+from speed import in_turns
+
+DEV, TRAIN = (f"UD_English-EWT/en_ewt-ud-{part}.conllu" for part in ("dev", "train"))
+PICTURE = ROOT / "docs" / "images" / "reliability.png"
+COVERAGE = (100, 99, 98, 95, 90, 85, 80, 70, 60, 50)
+KINDS = {"head": ("head", "head_right"), "head and relation": ("arc", "arc_right")}
+
+
+def curves(judged: Judged) -> dict[str, Reliability]:
+    """Return the reliability of each kind of probability."""
+    return {kind: reliability(getattr(judged, sure), getattr(judged, right)) for kind, (sure, right) in KINDS.items()}
+
+
+def coverage(judged: Judged) -> list[dict[str, float]]:
+    """LAS of the surest words, by how many of all are kept."""
+    order = np.argsort(-judged.head, kind="stable")
+    rows = []
+    for percent in COVERAGE:
+        kept = order[: round(len(order) * percent / 100)]
+        rows.append(
+            {
+                "coverage": percent,
+                "LAS": round(100 * float(judged.las_right[kept].mean()), 2),
+                "least sure": round(float(judged.head[kept[-1]]), 3),
+            }
+        )
+    return rows
+
+
+def cost(parser: Parser, sentences: list[Sentence], rounds: int) -> dict[str, float]:
+    """How many times as long parsing takes with what is asked for."""
+    taken = in_turns(
+        {
+            "plain": lambda: parser.parse_sentences(sentences),
+            "probabilities": lambda: parser.parse_sentences(sentences, probabilities=True),
+            "5 best trees": lambda: parser.parse_sentences(sentences, k=5),
+            "both": lambda: parser.parse_sentences(sentences, probabilities=True, k=5),
+        },
+        rounds,
+    )
+    return {name: round(taken[name] / taken["plain"], 2) for name in taken if name != "plain"}
+
+
+def draw(before: dict[str, Reliability], after: dict[str, Reliability], rows: list[dict[str, float]]) -> None:
+    """Draw reliability without and with temperatures, and LAS against coverage."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    places = figure.subplots(1, 3)
+    for place, kind in zip(places, KINDS, strict=False):
+        place.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
+        for name, found, style in (("as it comes", before[kind], "s--"), ("calibrated", after[kind], "o-")):
+            bins = [each for each in found.bins if each.words >= 10]  # fewer say nothing
+            label = f"{name}: error {100 * found.error:.1f} %"
+            place.plot([each.sure for each in bins], [each.right for each in bins], style, markersize=4, label=label)
+        place.set(title=kind, xlabel="probability", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1))
+        place.legend(fontsize="small")
+    places[2].plot([row["coverage"] for row in rows], [row["LAS"] for row in rows], "o-", markersize=4)
+    places[2].set(title="without the least sure words", xlabel="words kept, percent", ylabel="LAS")
+    places[2].invert_xaxis()
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(PICTURE) as temporary:
+        figure.savefig(temporary, format="png", dpi=100, metadata={"Software": None})
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--model", default="en", help="folder of a model; the embedded one if none is named")
+    options.add_argument("--rounds", type=int, default=5, help="how often each way of parsing is timed")
+    given = options.parse_args()
+    parser = load(find_model(given.model))
+    labels, scheme = parser.labels, parser.config.lift
+    gold = list(read_conllu(treebank(DEV)))
+    predictions = parser.predict(gold)
+    raw = judge(predictions, gold, labels, scheme=scheme, temperature=Temperature())
+    crossed, halves = cross_judged(predictions, gold, labels, scheme=scheme)
+    before, after, rows = curves(raw), curves(crossed), coverage(crossed)
+    learnt = list(read_conllu(treebank(TRAIN)))[::10]
+    known = parser.predict(learnt)
+    on_train = judge(known, learnt, labels, scheme=scheme, temperature=Temperature())
+    figures: dict[str, Any] = {
+        "file": DEV,
+        "words": len(raw.head),
+        "temperature": asdict(fit_temperature(predictions, gold, labels, scheme=scheme)),
+        "temperatures of halves": [asdict(each) for each in halves],
+        "expected calibration error, percent": {
+            kind: {
+                "without": round(100 * before[kind].error, 2),
+                "with": round(100 * after[kind].error, 2),
+            }
+            for kind in KINDS
+        },
+        "mean probability of heads, percent": round(100 * float(raw.head.mean()), 2),
+        "mean calibrated probability of heads, percent": round(100 * float(crossed.head.mean()), 2),
+        "UAS": round(100 * float(raw.head_right.mean()), 2),
+        "LAS by coverage": rows,
+        "bins": {
+            kind: {
+                name: [[each.words, round(each.sure, 4), round(each.right, 4)] for each in found[kind].bins]
+                for name, found in (("without", before), ("with", after))
+            }
+            for kind in KINDS
+        },
+        "train": {
+            "words": len(on_train.head),
+            "UAS": round(100 * float(on_train.head_right.mean()), 2),
+            "mean probability of heads, percent": round(100 * float(on_train.head.mean()), 2),
+            "temperature": asdict(fit_temperature(known, learnt, labels, scheme=scheme)),
+        },
+        "cost": cost(parser, [Sentence.from_words(sentence.forms) for sentence in gold], given.rounds),
+    }
+    draw(before, after, rows)
+    save("calibration", figures, ("numpy", "onnxruntime"))
+    for name, value in figures.items():
+        if name != "bins":
+            print(f"{name}: {value}")
+
+
+if __name__ == "__main__":
+    main()
