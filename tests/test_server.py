@@ -207,6 +207,10 @@ def test_limits(client: TestClient) -> None:
         answer = client.post("/v1/parse", json={"words": [["a"] * 21], **more})
         assert "21 words is too long" in refused(answer, 413, "sentence_too_long")
     assert client.post("/v1/parse", json={"words": [["a"] * 21]}).status_code == 200
+    known = {"words": [["a"] * 20], "constraints": [{"root": 1}], "probabilities": True}
+    answer = client.post("/v1/parse", json={**known, "k": 5})
+    assert "ask for fewer trees" in refused(answer, 413, "sentence_too_long")
+    assert client.post("/v1/parse", json=known).status_code == 200
     assert "use en, words" in refused(client.post("/v1/parse", json={"text": "a", "model": "fr"}), 404, "unknown_model")
     refused(client.post("/v1/parse", json={"text": "a", "model": "words"}), 422, "no_segmenter")
     assert client.post("/v1/parse", json={"words": [["a"]], "model": "words"}).status_code == 200

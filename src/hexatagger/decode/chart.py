@@ -43,6 +43,7 @@ MASS = Sum(np.logaddexp, _log_sum)
 class Chart:
     """Sums of nodes by begin, end and head, for both child sides; and of nodes hung under a word outside.
 
+    A word behind a node takes it as its left child, one before it as its right child: its child side is clear then.
     Words are counted from 0 here. `allowed` is (head, word) as `allowed_arcs` makes it, spans are those of constraints.
     """
 
@@ -57,7 +58,7 @@ class Chart:
         gaps = internal.reshape(-1, 2, 2)  # gap, child side, head side
         self.gaps = [np.ascontiguousarray(gaps[:, :, side].T) for side in (0, 1)]
         self.node = np.full((2, words, words, words), -np.inf)  # child side, begin, end, head
-        self.hung = np.full((2, words, words, words), -np.inf)  # child side, begin, end, the word it depends on
+        self.hung = np.full((1, words, words, words), -np.inf)  # begin, end, the word it depends on
         every = np.arange(words)
         self.node[:, every, every, every] = leaf.T
         for size in range(words):
@@ -74,7 +75,7 @@ class Chart:
         """Make the nodes over `size` + 1 words of two parts each."""
         node = np.full((2, self.words - size, size + 1), -np.inf)
         for side in (0, 1):
-            sums = _part(self.node, side, size, side) + _part(self.hung, 1 - side, size, side)
+            sums = _part(self.node[side:], side, size, side) + _part(self.hung, 1 - side, size, side)
             found = self.kind.along(sums + self._gaps(side, size), 2)
             own = _headed_in(node, side)
             self.kind.plus(own, found, out=own)
@@ -85,16 +86,17 @@ class Chart:
         node, words = _nodes(self.node, size), np.arange(self.words)
         begin = np.arange(self.words - size)[:, None]
         end = begin + size
-        # A left child depends on a word behind it, a right child on one before it.
-        free = np.stack([words > end, words < begin])
+        behind = words > end
+        free = behind | (words < begin)
         for first, last in spans:
             a, b = first - 1, last - 1
             crossed = ((a < begin) & (begin <= b) & (b < end)) | ((begin < a) & (a <= end) & (end < b))
             heads = begin + np.arange(size + 1)
             node[:, crossed & ((heads < a) | (heads > b))] = -np.inf
             free &= ~crossed
-        sums = self.kind.along(self._windows(size) + node[:, None], 3)  # child side, head, begin
-        _hung(self.hung, size)[...] = np.where(free, sums.transpose(0, 2, 1), -np.inf)
+        links = walk(self.links, (0,), ((1,), (1,)), (self.words - size, size + 1))  # head, begin, word
+        sums = self.kind.along(links + np.where(behind.T[..., None], *node), 2)
+        _hung(self.hung, size)[0] = np.where(free, sums.T, -np.inf)
 
     def arcs(self) -> Scores:
         """Return for every arc the sum over the sequences that have it: (head, word) as `allowed`, −inf where none."""
@@ -106,17 +108,20 @@ class Chart:
         above[0, 0, -1] = self.roots
         for size in range(self.words - 1, -1, -1):
             node, own = _nodes(self.node, size), _nodes(above, size)
-            outside = np.where(np.isneginf(_hung(self.hung, size)), -np.inf, _hung(beside, size))
-            ways = self._windows(size) + outside.transpose(0, 2, 1)[..., None]  # child side, head, begin, word
-            self.kind.plus(own, self.kind.along(ways, 1), out=own)
+            outside = np.where(np.isneginf(_hung(self.hung, size)), -np.inf, _hung(beside, size))[0]
+            for begin in range(self.words - size) if size < self.words - 1 else ():
+                end = begin + size + 1
+                for side, heads in ((0, slice(end, None)), (1, slice(0, begin))):
+                    ways = self.links[heads, begin:end] + outside[begin, heads, None]
+                    if ways.size:
+                        self.kind.plus(own[side, begin], self.kind.along(ways, 0), out=own[side, begin])
+                        arcs = by_word[heads, begin:end]
+                        self.kind.plus(arcs, ways + node[side, begin], out=arcs)
             own[np.isneginf(node)] = -np.inf  # what is forbidden has no parts
-            spread = np.full((self.words, self.words - size, self.words), -np.inf)  # head, begin, word
-            walk(spread, (0, 0), ((1, 1), (0, 1)), node.shape[1:])[...] = self.kind.along(ways + node[:, None], 0)
-            self.kind.plus(by_word, self.kind.along(spread, 1), out=by_word)
             for side in (0, 1) if size else ():
                 sums = self.kind.along(_headed_in(own, side)[:, :, None] + self._gaps(side, size), 0)
-                kept, other = _part(self.node, side, size, side), _part(self.hung, 1 - side, size, side)
-                for table, place, rest in ((above, side, other), (beside, 1 - side, kept)):
+                kept, other = _part(self.node[side:], side, size, side), _part(self.hung, 1 - side, size, side)
+                for table, place, rest in ((above[side:], side, other), (beside, 1 - side, kept)):
                     part = _part(table, place, size, side)
                     self.kind.plus(part, sums + rest, out=part)
         return found
@@ -124,10 +129,6 @@ class Chart:
     def _gaps(self, side: int, size: int) -> Scores:
         """View the scores of splits with the head on one side: (child side, begin, split, 1)."""
         return walk(self.gaps[side], (0,), ((1,), (1,)), (self.words - size, size))[..., None]
-
-    def _windows(self, size: int) -> Scores:
-        """View the arcs to the words of spans: (head, begin, word)."""
-        return walk(self.links, (0,), ((1,), (1,)), (self.words - size, size + 1))
 
     def trace(self) -> Tags | None:
         """Return the best sequence, None if there is none; for `BEST`."""
@@ -142,7 +143,7 @@ class Chart:
                 tags[2 * begin] = side
                 continue
             gaps = self.internal[begin:end, 2 * side : 2 * side + 2]
-            left = self.node[0, begin, begin:end, head] + self.hung[1, begin + 1 : end + 1, end, head] + gaps[:, 0]
+            left = self.node[0, begin, begin:end, head] + self.hung[0, begin + 1 : end + 1, end, head] + gaps[:, 0]
             right = self.node[1, begin + 1 : end + 1, end, head] + self.hung[0, begin, begin:end, head] + gaps[:, 1]
             head_right = bool(right.max() > left.max())
             gap = begin + int((right if head_right else left).argmax())
@@ -161,19 +162,19 @@ def _nodes(table: Scores, size: int) -> Scores:
 
 
 def _hung(table: Scores, size: int) -> Scores:
-    """View the spans over `size` + 1 words with all words: (child side, begin, word)."""
+    """View the spans over `size` + 1 words with all words: (1, begin, word)."""
     return walk(table, (0, size, 0), ((1, 1, 0), (0, 0, 1)), (table.shape[1] - size, table.shape[1]))
 
 
 def _part(table: Scores, part: int, size: int, side: int) -> Scores:
     """View the left parts (0) or right parts (1) of these spans, with the words that head a span on this side.
 
-    The result is (begin, split, word): on the left side all words of the span but the last, on the right side all but
-    the first.
+    The result, from the first entry of the table, is (begin, split, word): on the left side all words of the span but
+    the last, on the right side all but the first.
     """
     start, step = ((1, size, side), (1, 0, 0)) if part else ((0, 0, side), (0, 1, 0))
     shape = (table.shape[1] - size, size, size)
-    view: Scores = walk(table[part : part + 1], start, ((1, 1, 1), step, (0, 0, 1)), shape)[0]
+    view: Scores = walk(table[:1], start, ((1, 1, 1), step, (0, 0, 1)), shape)[0]
     return view
 
 

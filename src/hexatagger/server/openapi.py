@@ -199,7 +199,7 @@ def _sentence() -> dict[str, Any]:
             "tags": _list(
                 {"type": "string"}, "The 2N − 1 hexatags in order; leaves have their relation after a slash."
             ),
-            "probability": {"type": "number", "description": "Of this tree."},
+            "probability": {"type": "number", "description": "Of this tree, given the constraints."},
             "alternatives": _list({"$ref": "#/components/schemas/Sentence"}, "The further trees, likelier ones first."),
         },
         "required": ["words"],
@@ -216,7 +216,7 @@ def _word() -> dict[str, Any]:
             "head": _HEAD | {"description": "The number of the head, 0 for the root."},
             "start": {"type": "integer", "minimum": 0, "description": "Where the token begins in the text."},
             "end": {"type": "integer", "minimum": 0, "description": "Where it ends."},
-            "head_probability": {"type": "number", "description": "How likely the head is."},
+            "head_probability": {"type": "number", "description": "How likely the head is, given the constraints."},
             "heads": {"type": "array", "description": "Heads with their probabilities, the likeliest first."},
         },
         "required": ["id", "form"],

@@ -22,6 +22,8 @@ Show = Literal["arcs", "bht", "tags", "all"]
 SOURCES = ("text", "words", "conllu")
 TARGETS = ("json", "conllu", "svg")
 SHOWS = ("arcs", "bht", "tags", "all")
+_CHARTS = 4
+"""How many charts of the longest sentence a request may take that has constraints (see `decode.chart`): seconds."""
 FIELDS = (*SOURCES, "model", "to", "show", "sentence", "tree", "tags", "probabilities", "k", "constraints")
 _WORD_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _CONSTRAINTS = ("heads", "forbidden", "relations", "root", "spans")
@@ -131,6 +133,14 @@ def check_size(question: Question, sentences: Sequence[Sentence], options: Optio
         message = (
             f"a sentence of {longest} words is too long for probabilities, k and constraints "
             f"({options.max_exact} at most): ask for the best tree only"
+        )
+        raise Refused(413, "sentence_too_long", message)
+    charts = 2 * question.k - 1 + (3 if question.probabilities or question.k > 1 else 0)
+    pairs = zip(sentences, question.known, strict=False)
+    if charts * sum(len(sentence) ** 4 for sentence, known in pairs if known) > _CHARTS * options.max_exact**4:
+        message = (
+            f"{question.k} trees of sentences so long that obey constraints take too much time, which grows with the "
+            "fourth power of the words: ask for fewer trees, or with constraints on fewer or shorter sentences"
         )
         raise Refused(413, "sentence_too_long", message)
 

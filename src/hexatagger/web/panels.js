@@ -40,7 +40,7 @@ function choice(text, probability, attributes) {
   );
 }
 
-/** Show the k best trees of a sentence by what sets each apart from the best; with fixed arcs there is only one. */
+/** Show the k best trees of a sentence by what sets each apart from the best. */
 export function showTrees(body, trees, chosen, fixed, choose) {
   const items = trees.map((tree, index) => {
     const text = index ? difference(trees[0], tree) : fixed ? "Best tree with the fixed arcs" : "Best tree";
@@ -48,7 +48,7 @@ export function showTrees(body, trees, chosen, fixed, choose) {
     return element("li", {}, choice(`${index + 1}. ${text}`, tree.probability ?? 0, attributes));
   });
   if (trees.length === 1 && trees[0].probability === undefined) items.splice(0, 1, element("li", { class: "small" }, "Only the best tree was asked for."));
-  if (fixed && trees[0].probability !== undefined) items.push(element("li", { class: "small" }, "Probabilities are those without the fixed arcs."));
+  if (fixed && trees[0].probability !== undefined) items.push(element("li", { class: "small" }, "Probabilities are given the fixed arcs."));
   body.replaceChildren(...items);
 }
 
