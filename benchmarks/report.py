@@ -153,8 +153,8 @@ def calibration() -> str:
         + f"\nThe embedded English model on EWT dev ({result['words']:,} words, UAS {result['UAS']:.2f}), every other "
         f"sentence judged with the temperatures of the others ({result['temperatures of halves'][0]['tags']} and "
         f"{result['temperatures of halves'][1]['tags']} for tags; {result['temperature']['tags']} on all of dev). "
-        f"Fitted on train, where the network has a UAS of {train['UAS']:.2f}, it would be {train['temperature']['tags']}. "
-        f"`{result['command']}`\n\n"
+        f"Fitted on train, where the network has a UAS of {train['UAS']:.2f}, it would be "
+        f"{train['temperature']['tags']}. `{result['command']}`\n\n"
         + table(["words kept, the surest ones", "LAS", "least probability of a head"], kept)
     )
 
