@@ -78,7 +78,7 @@ class Rules:
 def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
     """Make a parser over stand-ins."""
     folder = Folder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
-    parser = Parser(folder, cast("Any", network or Network()))
+    parser = Parser(folder, cast("Any", network or Network()), folder.cutter())
     if cuts_text:
         settings = Settings(characters=".", categories=("Ll", "Po", "So"), radius=3)
         vars(parser)["segmenter"] = Segmenter(cast("Any", Rules()), settings, Rewrites({}, {}))

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hexatagger import __version__, read_conllu
-from hexatagger.cli import main
+from hexatagger.cli import COMMANDS, main
 from hexatagger.tags import SCHEMES
 from hexatagger.tree import is_projective
 
@@ -123,7 +123,7 @@ def test_empty_input() -> None:
 
 def test_help_and_version() -> None:
     assert __version__ in ok("--version")
-    for command in main.commands:
+    for command in COMMANDS:
         assert "\n\n" in ok(command, "--help")
 
 

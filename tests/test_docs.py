@@ -13,7 +13,7 @@ from conftest import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 import refresh_docs
-from hexatagger.cli import main as commands
+from hexatagger.cli import COMMANDS
 from hexatagger.errors import PackageError
 from refresh_docs import ExampleError, documents, missing, refreshed
 
@@ -49,8 +49,8 @@ def test_documents_show_what_really_happens(path: Path) -> None:
 
 def test_a_section_of_every_command_is_made() -> None:
     made = refreshed("<!-- commands -->\n<!-- end -->\n")
-    assert re.findall("^## (.*)$", made, re.MULTILINE) == list(commands.commands)
-    assert made.count("\nUsage: hexatagger ") == len(commands.commands)
+    assert re.findall("^## (.*)$", made, re.MULTILINE) == list(COMMANDS)
+    assert made.count("\nUsage: hexatagger ") == len(COMMANDS)
 
 
 def test_refreshing_keeps_what_holds_and_replaces_what_does_not() -> None:

@@ -337,7 +337,7 @@ def test_segmenting_written_files_again_is_the_same(tmp_path: Path) -> None:
 
 
 def test_onnx_runtime_is_started_without_telemetry(tmp_path: Path) -> None:
-    program = "from hexatagger.segment import runtime; print(runtime().__version__)"
+    program = "from hexatagger.runtime import runtime; print(runtime().__version__)"
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_", "CI"))}
     subprocess.run([sys.executable, "-c", program], env=env | {"HOME": str(tmp_path)}, check=True)
     assert list(tmp_path.iterdir()) == []

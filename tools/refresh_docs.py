@@ -33,7 +33,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hexatagger.cli import main as commands
+from hexatagger.cli import COMMANDS
 from hexatagger.files import replacing
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,7 +44,7 @@ BLOCK = re.compile(
     r"(^<!-- (?:numbers vary|output varies) -->\n\n?)?^```(console|pycon)\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-COMMANDS = re.compile(r"(<!-- commands -->\n).*?(<!-- end -->)", re.DOTALL)
+HELP = re.compile(r"(<!-- commands -->\n).*?(<!-- end -->)", re.DOTALL)
 NEEDS = re.compile(r"^<!-- needs: (.*?) -->$", re.MULTILINE)
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 ROOM = re.compile(r"[ \t─┄]+")  # grows and shrinks with numbers
@@ -94,12 +94,12 @@ def refreshed(text: str, *, exact: bool = True) -> str:
             made = session.console(block, same) if kind == "console" else session.python(block, same)
             return f"{note}```{kind}\n{made}```"
 
-        return BLOCK.sub(rewritten, COMMANDS.sub(_sections, text))
+        return BLOCK.sub(rewritten, HELP.sub(_sections, text))
 
 
 def _sections(match: re.Match[str]) -> str:
     """Lay out a section for every command, still without what it says."""
-    sections = (f"\n## {name}\n\n```console\n$ hexatagger {name} --help\n```\n" for name in commands.commands)
+    sections = (f"\n## {name}\n\n```console\n$ hexatagger {name} --help\n```\n" for name in COMMANDS)
     return match[1] + "".join(sections) + match[2]
 
 

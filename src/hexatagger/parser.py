@@ -9,6 +9,7 @@ read in overlapping windows. A Parser may be used by several threads at once.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -22,8 +23,9 @@ from hexatagger.config import ModelConfig, Task
 from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, FormatError, check_choice
 from hexatagger.folder import Folder, read_folder
-from hexatagger.pieces import Window
-from hexatagger.segment import Segmenter, runtime
+from hexatagger.pieces import Grams, Pieces, Window
+from hexatagger.runtime import open_session
+from hexatagger.segment import Segmenter
 from hexatagger.sentence import Sentence
 from hexatagger.tags.labels import MISSING, Labels
 
@@ -61,7 +63,11 @@ def load(
     """
     folder = read_folder(find_model(model))
     check_choice("precision", precision, get_args(Precision))
-    return Parser(folder, _session(folder.path, precision, threads, providers), threads=threads)
+    network = _network(folder.path, precision)
+    with ThreadPoolExecutor(1) as pool:  # the tokenizer is made while the network is opened
+        session = pool.submit(open_session, network, threads=threads, providers=providers)
+        cutter = folder.cutter()
+    return Parser(folder, session.result(), cutter, threads=threads)
 
 
 def find_model(model: str | Path) -> Path:
@@ -74,36 +80,25 @@ def find_model(model: str | Path) -> Path:
     return inside
 
 
-def _session(
-    folder: Path, precision: Precision, threads: int | None, providers: Sequence[str] | None
-) -> "InferenceSession":
-    """Open the network of a folder."""
-    onnxruntime = runtime()
-    path = next((folder / name for name in _FILES[precision] if (folder / name).is_file()), None)
-    if path is None:
-        wanted = " or ".join(_FILES[precision])
-        raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
-    options.log_severity_level = 3
-    available = onnxruntime.get_available_providers()
-    for name in providers or ():
-        if name not in available:
-            raise ConfigError(f"provider '{name}' is not in this onnxruntime, which has: {', '.join(available)}")
-    try:
-        return onnxruntime.InferenceSession(path, options, providers=list(providers or ["CPUExecutionProvider"]))
-    except Exception as error:  # onnxruntime has no common class for what it raises on a broken file
-        raise FormatError(f"cannot be loaded: {error}", source=str(path)) from None
+def _network(folder: Path, precision: Precision) -> Path:
+    """Return the file of a folder's network."""
+    for name in _FILES[precision]:
+        if (folder / name).is_file():
+            return folder / name
+    wanted = " or ".join(_FILES[precision])
+    raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
 
 
 class Parser:
     """A model that is ready to parse; see `load`."""
 
-    def __init__(self, folder: Folder, session: "InferenceSession", *, threads: int | None = None) -> None:
+    def __init__(
+        self, folder: Folder, session: "InferenceSession", cutter: Pieces | Grams, *, threads: int | None = None
+    ) -> None:
         self.folder = folder
         self._threads = threads
         self._session = session
-        self._cutter = folder.cutter()
+        self._cutter = cutter
         self._inputs = [each.name for each in session.get_inputs()]
         names = [each.name for each in session.get_outputs()]
         self._has_relations = "relations" in names

@@ -283,6 +283,6 @@ def _tokenizer(tokenizer_json: str) -> "Tokenizer":
     from tokenizers import Tokenizer
 
     try:
-        return Tokenizer.from_str(word_tokenizer(tokenizer_json))
+        return Tokenizer.from_str(tokenizer_json)
     except Exception as error:  # tokenizers raises bare Exception
         raise FormatError(f"is no tokenizer: {error}", source="tokenizer.json") from None

@@ -17,13 +17,11 @@ A model is two files, `segmenter.onnx` and `segmenter.json`; `nn.segmenter` make
 """
 
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
@@ -31,6 +29,7 @@ from numpy.typing import NDArray
 
 from hexatagger.errors import FormatError
 from hexatagger.rawtext import INVISIBLE, LINE_END, LINES, PARAGRAPHS, Token, cut, lay_out
+from hexatagger.runtime import open_session
 from hexatagger.sentence import Sentence
 from hexatagger.tags.multiword import Rewrites, expand
 
@@ -113,7 +112,7 @@ class Alphabet:
         codes = _codes(text)
         ids = self._ids[codes]
         if (unknown := ids == _UNKNOWN).any():
-            for code in np.unique(codes[unknown]).tolist():
+            for code in set(codes[unknown].tolist()):
                 self._look_up(code)
             ids = self._ids[codes]
         places = np.flatnonzero(ids != _UNSEEN)
@@ -346,28 +345,3 @@ def from_json(text: str | bytes, *, source: str) -> tuple[Settings, Rewrites]:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise FormatError(f"is not the description of a segmenter: {error}", source=source) from None
-
-
-def open_session(
-    model: bytes, *, threads: int | None = None, providers: Sequence[str] | None = None, source: str = ONNX
-) -> "InferenceSession":
-    """Start ONNX Runtime on a network."""
-    onnxruntime = runtime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(model, options, providers=list(providers or ["CPUExecutionProvider"]))
-    except Exception as error:  # onnxruntime has no common class for what it raises on a broken file
-        raise FormatError(f"cannot be loaded: {error}", source=source) from None
-
-
-def runtime() -> ModuleType:
-    """Import ONNX Runtime with its telemetry off, unless ORT_DISABLE_TELEMETRY says otherwise.
-
-    Its official builds would keep a number for the machine in the home folder and send what is run to their makers.
-    """
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # subtle: read once, when it is first imported
-    import onnxruntime
-
-    return cast("ModuleType", onnxruntime)

@@ -1,25 +1,37 @@
 """The command line: commands read options, call the library and print; each file holds the commands of one subject.
 
-Nothing heavy is imported here or at the top of those files, so that `--help` answers at once.
+A command is imported when it is asked for, so that each starts as fast as it can.
 """
 
+from importlib import import_module
 from typing import Any
 
 import click
 
 from hexatagger import __version__
-from hexatagger.cli.calibrate import calibrate
-from hexatagger.cli.draw import draw
-from hexatagger.cli.evaluate import evaluate
-from hexatagger.cli.parse import info, parse
-from hexatagger.cli.serve import serve
-from hexatagger.cli.train import export, package_model, train
-from hexatagger.cli.trees import decode, encode, lift, stats, unlift
 from hexatagger.errors import HexataggerError
+
+COMMANDS = {
+    "parse": "parse:parse",
+    "serve": "serve:serve",
+    "train": "train:train",
+    "export": "train:export",
+    "calibrate": "calibrate:calibrate",
+    "package": "train:package_model",
+    "evaluate": "evaluate:evaluate",
+    "info": "parse:info",
+    "draw": "draw:draw",
+    "encode": "trees:encode",
+    "decode": "trees:decode",
+    "lift": "trees:lift",
+    "unlift": "trees:unlift",
+    "stats": "trees:stats",
+}
+"""Where each command is, in the order of use."""
 
 
 class _Commands(click.Group):
-    """A group that tells the errors we raise on purpose in one line, and lists commands in the order of use."""
+    """A group that tells the errors we raise on purpose in one line, and imports a command when it is asked for."""
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command; what is wrong with the input is no traceback."""
@@ -29,8 +41,16 @@ class _Commands(click.Group):
             raise click.ClickException(str(error)) from error
 
     def list_commands(self, context: click.Context) -> list[str]:
-        """Keep the order in which the commands were added."""
-        return list(self.commands)
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        if name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[name].split(":")
+        found: click.Command = getattr(import_module(f"hexatagger.cli.{module}"), attribute)
+        return found
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -40,22 +60,3 @@ def main() -> None:
 
     Files are CoNLL-U (or CoNLL-X with --from conllx), `.gz` and `.xz` too; `-` is standard input.
     """
-
-
-for command in (
-    parse,
-    serve,
-    train,
-    export,
-    calibrate,
-    package_model,
-    evaluate,
-    info,
-    draw,
-    encode,
-    decode,
-    lift,
-    unlift,
-    stats,
-):
-    main.add_command(command)

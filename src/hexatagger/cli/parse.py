@@ -13,6 +13,8 @@ from hexatagger.errors import ConfigError
 from hexatagger.files import File, open_binary, open_output, read_text
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from hexatagger.parser import Parser
     from hexatagger.sentence import Sentence
 
@@ -128,11 +130,9 @@ def parse(
     meter = _Meter([name for name in files if name != "-"])
     given: list[File] = ["-" if name == "-" else cast("File", _Watched(name, meter)) for name in names]
     done = _partial(output, chosen, k) if resume else 0
-    with meter.bar:
-        sentences = itertools.islice(_sentences(parser, source, text, given), done, None)
-        parsed = _parsed(parser, model, sentences, workers, options)
-        counted = meter.count(parsed)
-        _write(counted if chosen == "json" else _with_alternatives(counted), chosen, output, resume=resume)
+    sentences = itertools.islice(_sentences(parser, source, text, given), done, None)
+    counted = meter.count(_parsed(parser, model, sentences, workers, options))
+    _write(counted if chosen == "json" else _with_alternatives(counted), chosen, output, resume=resume)
 
 
 def _columns(option: str, names: str, choices: Sequence[str]) -> list[str]:
@@ -240,42 +240,52 @@ def _partial(output: str, target: Output, k: int) -> int:
     return count
 
 
+def _bar() -> "Progress":
+    """Return a bar on standard error."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
 class _Meter:
     """Shows on standard error, if that is a terminal, how far files are read and how many words are parsed."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TaskProgressColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        paths = [Path(name) for name in names]
-        known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)
-        console = Console(stderr=True)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
         self.read = 0  # bytes
-        self.bar = Progress(*columns, console=console, transient=True, disable=not (names and console.is_terminal))
-        self._task = self.bar.add_task("reading", total=sum(path.stat().st_size for path in paths) if known else None)
+        self._bar = _bar() if names and sys.stderr.isatty() else None
+        if self._bar is not None:
+            paths = [Path(name) for name in names]
+            known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)
+            total = sum(path.stat().st_size for path in paths) if known else None
+            self._task = self._bar.add_task("reading", total=total)
 
     def count(self, sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
         """Let sentences pass and show how many."""
+        if self._bar is None:
+            yield from sentences
+            return
         words = 0
-        for number, sentence in enumerate(sentences):
-            words += len(sentence)
-            if number % 64 == 0:
-                self.bar.update(self._task, description=f"{words:,} words", completed=self.read)
-            yield sentence
+        with self._bar:
+            for number, sentence in enumerate(sentences):
+                words += len(sentence)
+                if number % 64 == 0:
+                    self._bar.update(self._task, description=f"{words:,} words", completed=self.read)
+                yield sentence
 
 
 class _Watched:

@@ -34,7 +34,7 @@ def sample(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, n: int, *, 
 
 
 def _draw(
-    leaf: Scores, internal: Scores, steps: Moves, value: Scores, chances: list[np.random.Generator], n: int
+    leaf: Scores, internal: Scores, steps: Moves, value: Scores, chances: "list[np.random.Generator]", n: int
 ) -> Tags:
     """Draw n sequences of each sentence, each with its own source of chance: (batch, n, tags)."""
     batch, words = leaf.shape[:2]

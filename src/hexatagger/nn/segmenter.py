@@ -27,7 +27,8 @@ from hexatagger.evaluate import evaluate
 from hexatagger.files import replacing
 from hexatagger.nn.characters import IGNORE, Treebank, read_treebank, usable, windows
 from hexatagger.rawtext import restore
-from hexatagger.segment import END, JSON, ONNX, Ids, Segmenter, Settings, open_session, to_json
+from hexatagger.runtime import open_session
+from hexatagger.segment import END, JSON, ONNX, Ids, Segmenter, Settings, to_json
 from hexatagger.sentence import Sentence
 from hexatagger.tags.multiword import Rewrites, learn_rewrites
 
@@ -213,7 +214,8 @@ def _mean(scores: dict[str, float]) -> float:
 
 def build(network: CharacterTagger, settings: Settings, rewrites: Rewrites) -> Segmenter:
     """Make a Segmenter of a network, in memory; raise FormatError if it does not give what torch gives."""
-    segmenter = Segmenter(open_session(to_onnx(network), threads=torch.get_num_threads()), settings, rewrites)
+    session = open_session(to_onnx(network), threads=torch.get_num_threads(), source=ONNX)
+    segmenter = Segmenter(session, settings, rewrites)
     random = np.random.default_rng(0)
     ids = random.integers(0, segmenter.alphabet.size, 3000).astype(np.int32)
     network.eval()

@@ -1,0 +1,48 @@
+"""ONNX Runtime: how networks are opened, for the parser and for the segmenter alike."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+from hexatagger.errors import ConfigError, FormatError
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+
+def runtime() -> ModuleType:
+    """Import ONNX Runtime with its telemetry off, unless ORT_DISABLE_TELEMETRY says otherwise.
+
+    Its official builds would keep a number for the machine in the home folder and send what is run to their makers.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # subtle: read once, when it is first imported
+    import onnxruntime
+
+    return cast("ModuleType", onnxruntime)
+
+
+def open_session(
+    model: bytes | Path,
+    *,
+    threads: int | None = None,
+    providers: Sequence[str] | None = None,
+    source: str | None = None,
+) -> "InferenceSession":
+    """Open a network, a file or its bytes; `source` is its name in errors."""
+    onnxruntime = runtime()
+    available = onnxruntime.get_available_providers()
+    for name in providers or ():
+        if name not in available:
+            raise ConfigError(f"provider '{name}' is not in this onnxruntime, which has: {', '.join(available)}")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    options.log_severity_level = 3
+    # subtle: planning which buffers to share takes two thirds of the time of opening a network and saves nothing, since
+    # the arena shares them too; patterns of memory are for shapes that come again and again, and cost memory
+    options.enable_mem_reuse = options.enable_mem_pattern = False
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=list(providers or ["CPUExecutionProvider"]))
+    except Exception as error:  # onnxruntime has no common class for what it raises on a broken file
+        raise FormatError(f"cannot be loaded: {error}", source=source or str(model)) from None
