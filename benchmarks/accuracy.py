@@ -1,13 +1,17 @@
 """Accuracy of one choice against another: same data, same encoder, same budget, several seeds; mean and spread.
 
-python benchmarks/accuracy.py biaffine --recipe recipes/characters.toml --treebank UD_Welsh-CCG --epochs 10 --seeds 3
-python benchmarks/accuracy.py order    --recipe recipes/en-ewt-minilm.toml --encoder DIR --part 3000 --epochs 3
+python benchmarks/accuracy.py hexatagger biaffine --treebank UD_Welsh-CCG --epochs 10 --seeds 3
+python benchmarks/accuracy.py hexatagger right-first joint legal --recipe recipes/en-ewt-minilm.toml --encoder DIR
+                              --part 1500 --epochs 3 --seeds 3
 python benchmarks/accuracy.py illegal  --model DIR --treebank UD_English-EWT
 
-Comparisons: `biaffine` (ours against the baseline with both decoders), `order` (left-first against right-first),
-`relations` (joint against separate), `loss` (plain against legal), `lift` (the three schemes). Scores are CoNLL-18 UAS
-and LAS on dev, gold words. `illegal` says how many sentences have no tree if every tag is chosen alone, and what exact
-decoding gains over a greedy repair. Runs that are done are in results/ already and are not made again.
+The sides: `hexatagger` as the recipe is; `biaffine`, the baseline with both of its decoders; `right-first` instead of
+left-first; `joint` relations instead of separate ones; the `legal` loss instead of the plain one; lifting by the path
+or by the head alone (`lift-path`, `lift-head`) instead of both. Scores are CoNLL-18 UAS and LAS on dev, gold words, of
+the best epoch. Runs that are done are in results/ already and are not made again.
+
+`illegal` says how many sentences have no tree if every tag is chosen alone, and what exact decoding gains over a greedy
+repair.
 """
 
 import argparse
@@ -36,14 +40,16 @@ from hexatagger.tags import Hexatag, is_legal
 from hexatagger.tags.hexatag import DEPTH_CHANGE
 from results import RESULTS, SHARED, load, save
 
-SIDES: dict[str, dict[str, list[str]]] = {
-    "biaffine": {"hexatagger": [], "biaffine": []},
-    "order": {"left-first": ["model.order=left"], "right-first": ["model.order=right"]},
-    "relations": {"separate": ["model.relations=separate"], "joint": ["model.relations=joint"]},
-    "loss": {"tags": ["training.loss=tags"], "legal": ["training.loss=legal"]},
-    "lift": {scheme: [f"model.lift={scheme}"] for scheme in ("head", "path", "head+path")},
+SIDES: dict[str, list[str]] = {
+    "hexatagger": [],
+    "biaffine": [],
+    "right-first": ["model.order=right"],
+    "joint": ["model.relations=joint"],
+    "legal": ["training.loss=legal"],
+    "lift-path": ["model.lift=path"],
+    "lift-head": ["model.lift=head"],
 }
-"""Per comparison, the sides and the settings that make them."""
+"""The settings that make each side."""
 
 
 def run(job: Job, side: str) -> dict[str, dict[str, float]]:
@@ -58,7 +64,7 @@ def compare(given: argparse.Namespace) -> None:
     """Train every side with every seed, and save after each run."""
     treebank = SHARED / "ud" / given.treebank
     [train_file], [dev_file] = treebank.glob("*-train.conllu"), treebank.glob("*-dev.conllu")
-    name = f"accuracy-{given.what}-{given.treebank}-{Path(given.recipe).stem}"
+    name = f"accuracy-{given.treebank}-{Path(given.recipe).stem}"
     done = load(name)["runs"] if (RESULTS / f"{name}.json").exists() else []
     recipe = Recipe.load(given.recipe).with_settings([*given.settings, f"training.epochs={given.epochs}"])
     if given.encoder:
@@ -69,10 +75,10 @@ def compare(given: argparse.Namespace) -> None:
         random.Random(0).shuffle(sentences)
         used = write_conllu(sentences[: given.part] if given.part else sentences, part)
         for seed in range(1, given.seeds + 1):
-            for side, settings in SIDES[given.what].items():
+            for side in given.sides:
                 if any(each["side"].split(",")[0] == side and each["seed"] == seed for each in done):
                     continue
-                chosen = recipe.with_settings([*settings, f"training.seed={seed}"])
+                chosen = recipe.with_settings([*SIDES[side], f"training.seed={seed}"])
                 out = Path(folder) / f"{side}-{seed}"
                 began = time.monotonic()
                 scores = run(Job(recipe=chosen, train=[part], dev=[dev_file], out=out, export=False), side)
@@ -83,6 +89,7 @@ def compare(given: argparse.Namespace) -> None:
                     done.append({"side": kind, "seed": seed, **figures, **cost})
                     print(json.dumps(done[-1]), flush=True)
                 data = {"treebank": given.treebank, "train sentences": used, "epochs": given.epochs}
+                data |= {"recipe": given.recipe.name, "settings": given.settings}
                 save(name, {**data, "summary": summary(done), "runs": done}, packages=("torch", "transformers"))
 
 
@@ -152,7 +159,7 @@ def _forced(prediction: Prediction, tags: list[int]) -> Prediction:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=[*SIDES, "illegal"])
+    parser.add_argument("sides", nargs="+", choices=[*SIDES, "illegal"])
     parser.add_argument("--treebank", default="UD_English-EWT")
     parser.add_argument("--recipe", type=Path, default=Path("recipes/characters.toml"))
     parser.add_argument("--encoder")
@@ -162,7 +169,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--model", type=Path, help="for `illegal`")
     given = parser.parse_args()
-    if given.what == "illegal":
+    if given.sides == ["illegal"]:
         illegal(given)
     else:
         compare(given)

@@ -42,9 +42,8 @@ Inputs = dict[str, Tensor]
 
 def sentences(length: int, count: int) -> list[Sentence]:
     """Cut the words of EWT dev into sentences of one length, from the beginning again if they do not suffice."""
-    words = [
-        word.form for sentence in read_conllu(treebank("UD_English-EWT/en_ewt-ud-dev.conllu")) for word in sentence
-    ]
+    gold = read_conllu(treebank("UD_English-EWT/en_ewt-ud-dev.conllu"))
+    words = [word.form for sentence in gold for word in sentence if len(word.form) <= LONGEST]
     words *= -(-length * count // len(words))
     stream = iter(words)
     return [Sentence.from_words(list(islice(stream, length))) for _ in range(count)]

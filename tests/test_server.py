@@ -27,13 +27,16 @@ from starlette.testclient import TestClient
 from conftest import ROOT
 from hexatagger.cli import main
 from hexatagger.conllu import read_conllu
+from hexatagger.parser import load
 from hexatagger.sentence import Sentence
 from hexatagger.server import Options, create_app
 from hexatagger.server.batching import Batcher
 from hexatagger.server.metrics import Metrics
 from hexatagger.server.question import Question, Refused
+from hexatagger.server.run import bind
 from hexatagger.tags import to_heads
 from hexatagger.tags.hexatag import Hexatag
+from onnx_model import write_model
 from served import Network, make_parser, serving
 
 OPTIONS = Options(models={"en": "en", "words": "words"}, max_body=5000, max_words=60, max_exact=20, max_k=5)
@@ -399,6 +402,34 @@ def test_sigterm_loses_no_accepted_request() -> None:
         assert "Traceback" not in process.stderr.read()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_command_serves_a_model_folder(tmp_path: Path, workers: int) -> None:
+    pytest.importorskip("onnx", reason="the model folder of this test is made with onnx")
+    folder = write_model(tmp_path / "model")
+    command = [sys.executable, "-m", "hexatagger", "serve", "--model", f"small={folder}", "--port", "0"]
+    with subprocess.Popen([*command, "--workers", str(workers)], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://[\d.:]+", process.stderr.readline())
+        assert found
+        address = found[0]
+        _wait_for(address)
+        texts = [f"Dog number {number} barks. {'It runs. ' * (number % 5)}" for number in range(40)]
+
+        def one(text: str) -> Any:
+            # a connection of its own for each, so that they spread over the processes
+            return httpx2.post(f"{address}/v1/parse", json={"text": text, "model": "small"}, timeout=60).json()
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(one, texts))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (0, -signal.SIGTERM)
+        assert "Traceback" not in process.stderr.read()
+    parser = load(folder)
+    for text, answer in zip(texts, answers, strict=True):
+        heads = [[word["head"] for word in sentence["words"]] for sentence in answer["sentences"]]
+        assert heads == [sentence.heads for sentence in parser.parse(text)]
+
+
 def _wait_for(address: str) -> None:
     for _ in range(600):
         try:
@@ -424,6 +455,12 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert "cannot listen" in said("--port", str(taken.getsockname()[1]))
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    """Of a socket that says it is TCP, asyncio switches off Nagle's algorithm, which costs 40 ms a request."""
+    with bind(Options(port=0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 @pytest.mark.parametrize("package", ["starlette", "uvicorn"])
