@@ -26,7 +26,7 @@ def bind(options: Options) -> socket.socket:
     listener = None
     try:
         family, _, _, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0]
-        # subtle: without its protocol asyncio does not know it for TCP and lets answers wait 40 ms for their second part
+        # subtle: without its protocol asyncio does not know it for TCP, and the second half of an answer waits 40 ms
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
