@@ -116,13 +116,14 @@ def illegal(given: argparse.Namespace) -> None:
     scheme = model.recipe.model.lift
     exact = annotate(gold, predictions, model.labels, lift=scheme)
     repaired = annotate(gold, [_forced(each, greedy(each)) for each in predictions], model.labels, lift=scheme)
-    figures: dict[str, Any] = {"treebank": given.treebank, "sentences": len(gold), "illegal": wrong}
+    figures: dict[str, Any] = {"treebank": given.treebank, "model": given.name or given.model.name}
+    figures |= {"sentences": len(gold), "illegal": wrong}
     figures["illegal percent"] = round(100 * wrong / len(gold), 2)
     for name, system in (("exact", exact), ("greedy", repaired)):
         metrics = evaluate(gold, system).metrics
         figures[name] = {metric: round(metrics[metric].f1, 3) for metric in ("UAS", "LAS")}
     print(json.dumps(figures))
-    save(f"illegal-{given.treebank}-{Path(given.model).name}", figures, packages=("torch", "transformers"))
+    save(f"illegal-{given.treebank}-{figures['model']}", figures, packages=("torch", "transformers"))
 
 
 def _alone(prediction: Prediction) -> list[int]:
@@ -168,6 +169,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--model", type=Path, help="for `illegal`")
+    parser.add_argument("--name", help="what to call that model; its folder's name if not given")
     given = parser.parse_args()
     if given.sides == ["illegal"]:
         illegal(given)

@@ -4,9 +4,11 @@ A document has `<!-- figures: NAME -->` … `<!-- end -->`; what is between is r
 """
 
 import re
+import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hexatagger.files import replacing
 from results import RESULTS, ROOT, load
@@ -84,18 +86,119 @@ def model() -> str:
 
 
 def speed() -> str:
-    result = load("speed")
-    torch = f", and 32 bits {result['fp32_to_torch']} times torch's" if "fp32_to_torch" in result else ""
-    bits = f"8 bits run at {result['int8_to_fp32']} times the speed of 32{torch}. " if "int8_to_fp32" in result else ""
-    machine = result["machine"]
+    result, machine = load("speed"), load("speed")["machine"]
+    rows = [
+        ["parsing given words, of the network's time alone", f"{result['from_words_to_network']:.2f}"],
+        ["parsing raw text, of the network's time alone", f"{result['from_text_to_network']:.2f}"],
+        ["32 bits in torch, of their time in ONNX Runtime", f"{result['fp32_to_torch']:.2f}"],
+        ["the same, sentence by sentence", f"{result['fp32_to_torch_alone']:.2f}"],
+        ["32 bits, of the time of 8", f"{result['int8_to_fp32']:.2f}"],
+        ["the same, sentence by sentence", f"{result['int8_to_fp32_alone']:.2f}"],
+        [
+            "first tree from the shell, of `import numpy, onnxruntime, tokenizers`",
+            f"{result['first_tree_to_imports']:.2f}",
+        ],
+    ]
     return (
-        f"{result['words_per_second']:,} words/s ({result['sentences_per_second']:,} sentences/s) from words and "
-        f"{result['text_words_per_second']:,} words/s from raw text, on {machine['cores']} cores of an "
-        f"{machine['processor']}. Parsing takes {result['from_words_to_network']} times as long as the network alone "
-        f"given words, {result['from_text_to_network']} times given text. {bits}The first tree from the shell takes "
-        f"{result['first_tree_seconds']:.2f} s, {result['first_tree_to_imports']} times what importing numpy, "
-        f"onnxruntime and tokenizers takes. `{result['command']}`\n"
+        table(["time of …", "times"], rows)
+        + f"\n{result['words_per_second']:,} words/s ({result['sentences_per_second']:,} sentences/s) given words and "
+        f"{result['text_words_per_second']:,} words/s given raw text, on {machine['cores']} cores of an "
+        f"{machine['processor']}; the first tree comes after {result['first_tree_seconds']:.2f} s. EWT dev, ratios "
+        f"within one run. `{result['command']}`\n"
     )
+
+
+def memory() -> str:
+    result = load("memory")
+    sizes, step = result["megabytes"], result["step"]
+    return (
+        f"Over {result['sentences']:,} sentences ({result['words']:,} words) in one stream the parser's process takes "
+        f"{sizes[0]:.0f} MB after the first {step:,} sentences and {sizes[-1]:.0f} MB after the last, at most "
+        f"{max(sizes):.0f} MB in between. `{result['command']}`\n"
+    )
+
+
+def serve() -> str:
+    result = load("serve")
+    header = ["clients", "requests/s", "words/s", "median", "99 %", "errors", "wrong answers", "memory"]
+
+    def row(name: str, run: dict[str, Any]) -> list[str]:
+        speed = [f"{run['requests_per_second']:,}", f"{run['words_per_second']:,}"]
+        times = [f"{run['median_ms']} ms", f"{run['p99_ms']} ms"]
+        memory = f"{run['megabytes_before']:.0f} → {run['megabytes_after']:.0f} MB"
+        return [name, *speed, *times, str(run["errors"]), str(run["wrong_answers"]), memory]
+
+    rows = [row(str(run["clients"]), run) for run in result["runs"]]
+    alone = result["one_call_per_request"]
+    rows.append(row(f"{alone['clients']}, one call a request", alone))
+    return (
+        table(header, rows)
+        + f"\nOne sentence of EWT dev a request, {result['seconds']:.0f} s each, clients and service on the same "
+        f"{result['machine']['cores']} cores; every client checks its own answers. Taking requests together gains a "
+        f"factor of {result['batching_gain']} at {alone['clients']} clients. `{result['command']}`\n"
+    )
+
+
+def accuracy() -> str:
+    """All comparisons of `accuracy.py`, a row a side: mean and standard deviation over the seeds."""
+    return _compared(["hexatagger", "biaffine, projective", "biaffine, all trees"])
+
+
+def order() -> str:
+    return _compared(["hexatagger", "right-first"], {"hexatagger": "left-first"})
+
+
+def relations() -> str:
+    return _compared(["hexatagger", "joint"], {"hexatagger": "separate"})
+
+
+def loss() -> str:
+    return _compared(["hexatagger", "legal"], {"hexatagger": "tags"})
+
+
+def lift() -> str:
+    names = {"hexatagger": "head+path", "lift-path": "path", "lift-head": "head"}
+    return _compared(["hexatagger", "lift-path", "lift-head"], names)
+
+
+def _compared(sides: list[str], names: dict[str, str] | None = None) -> str:
+    """Return a table of the treebanks in which all the sides were trained."""
+    rows, budgets, names = [], [], names or {}
+    for path in sorted(RESULTS.glob("accuracy-*.json")):
+        result = load(path.stem)
+        runs = {side: [run for run in result["runs"] if run["side"] == side] for side in sides}
+        if not all(runs.values()):
+            continue
+        seeds = min(len(each) for each in runs.values())
+        budget = f"{result['train sentences']:,} sentences, {result['epochs']} epochs, {seeds} seed{'s' * (seeds > 1)}"
+        treebank = result["treebank"].removeprefix("UD_").replace("_", " ")
+        budgets.append(f"{treebank}: {budget}, `{result['recipe']}`")
+        for side, own in runs.items():
+            minutes = statistics.mean(run["minutes"] for run in own)
+            cells = [_spread([run[metric] for run in own]) for metric in ("UAS", "LAS")]
+            rows.append([treebank, names.get(side, side), *cells, f"{minutes:.1f}"])
+    if not rows:
+        return "Not measured yet: `python benchmarks/accuracy.py`.\n"
+    return (
+        table(["treebank", "", "UAS", "LAS", "minutes a run"], rows)
+        + f"\nDev, gold words, CoNLL-18, mean and standard deviation. {'; '.join(budgets)}. "
+        "`python benchmarks/accuracy.py`\n"
+    )
+
+
+def _spread(values: list[float]) -> str:
+    return f"{statistics.mean(values):.2f}" + (f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else "")
+
+
+def illegal() -> str:
+    rows = []
+    for path in sorted(RESULTS.glob("illegal-*.json")):
+        result = load(path.stem)
+        share = f"{result['illegal']:,} of {result['sentences']:,} ({result['illegal percent']} %)"
+        scores = [f"{result[how][metric]:.2f}" for how in ("exact", "greedy") for metric in ("UAS", "LAS")]
+        rows.append([f"{result['treebank'].removeprefix('UD_')}, {result['model']}", share, *scores])
+    header = ["", "sentences without a tree", "UAS exact", "LAS exact", "UAS repaired", "LAS repaired"]
+    return table(header, rows) + "\n`python benchmarks/accuracy.py illegal`\n"
 
 
 def efficiency() -> str:
@@ -171,6 +274,14 @@ FIGURES: dict[str, Callable[[], str]] = {
     "install": install,
     "corpora": corpora,
     "calibration": calibration,
+    "memory": memory,
+    "serve": serve,
+    "accuracy": accuracy,
+    "order": order,
+    "relations": relations,
+    "loss": loss,
+    "lift": lift,
+    "illegal": illegal,
 }
 
 

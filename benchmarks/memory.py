@@ -1,0 +1,54 @@
+"""Memory of the parser over a long stream: resident megabytes after every 10,000 sentences.
+
+    python benchmarks/memory.py [--model DIR] [--sentences 100000]
+
+The sentences are those of EWT train, again and again, in an order that is new each time.
+"""
+
+import argparse
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from hexatagger import read_conllu
+from hexatagger.parser import load
+from hexatagger.sentence import Sentence
+from results import save, treebank
+
+FILE = "UD_English-EWT/en_ewt-ud-train.conllu"
+STEP = 10_000
+
+
+def stream(count: int) -> Iterator[Sentence]:
+    """Yield so many sentences."""
+    words = [sentence.forms for sentence in read_conllu(treebank(FILE))]
+    order = random.Random(1)
+    for number in range(count):
+        if number % len(words) == 0:
+            order.shuffle(words)
+        yield Sentence.from_words(words[number % len(words)])
+
+
+def resident() -> float:
+    """Return the memory of this process in MB."""
+    return round(int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0]) / 1024, 1)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--model", default="en")
+    options.add_argument("--sentences", type=int, default=100_000)
+    given = options.parse_args()
+    parser = load(given.model)
+    begin, words, megabytes = resident(), 0, list[float]()
+    for number, sentence in enumerate(parser.stream(stream(given.sentences)), 1):
+        words += len(sentence)
+        if number % STEP == 0:
+            megabytes.append(resident())
+            print(f"{number:,} sentences: {megabytes[-1]} MB", flush=True)
+    figures = {"sentences": given.sentences, "words": words, "step": STEP, "loaded": begin, "megabytes": megabytes}
+    save("memory", figures, ("numpy", "onnxruntime"))
+
+
+if __name__ == "__main__":
+    main()
