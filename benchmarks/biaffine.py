@@ -9,6 +9,7 @@ every arc and one of every relation, their losses added. The best tree is found 
 import argparse
 import json
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -132,7 +133,8 @@ def parse(model: Model, data: Data, decoder: Callable[[np.ndarray], list[int]]) 
     for sentence, example in zip(data.gold, data.dev, strict=True):
         numbers, relation = found[id(example)]
         _, deprels = unlift(numbers, [model.labels.relations[number] for number in relation])
-        made.append(Sentence.from_words(sentence.forms, heads=numbers, deprels=deprels))
+        made.append(deepcopy(sentence))
+        made[-1].set_tree(numbers, deprels)
     return made
 
 

@@ -27,7 +27,7 @@ def treebank(name: str) -> Path:
 def save(name: str, figures: dict[str, Any], packages: tuple[str, ...] = ("numpy",)) -> None:
     """Save figures as `results/name.json`."""
     result = {
-        "command": f"python benchmarks/{Path(sys.argv[0]).name}" + "".join(f" {word}" for word in sys.argv[1:]),
+        "command": " ".join([f"python benchmarks/{Path(sys.argv[0]).name}", *map(_named, sys.argv[1:])]),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": {
             "processor": _processor(),
@@ -46,6 +46,11 @@ def load(name: str) -> dict[str, Any]:
     """Load the figures of `results/name.json`."""
     found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     return found
+
+
+def _named(argument: str) -> str:
+    """Return an argument as it may be published: of a path on this machine the name alone."""
+    return Path(argument).name if argument.startswith("/") else argument
 
 
 def _version(package: str) -> str:
