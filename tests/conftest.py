@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("default", deadline=None, max_examples=100, print_blob=True)
+# The tests give the same result every time; `pytest --hypothesis-profile explore` looks for new examples.
+settings.register_profile("default", deadline=None, max_examples=100, print_blob=True, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
 settings.load_profile("default")
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -63,7 +63,7 @@ class _Answer:
     heads: Scores | None = None
     """Probability of every head of every word: (words, words + 1)."""
     others: list[tuple[Tree, float]] = field(default_factory=list)
-    """The next best trees and their probabilities."""
+    """The next best trees, by their best sequences, and their probabilities."""
 
 
 def answer(
@@ -85,7 +85,7 @@ def answer(
     for number, (sentence, prediction) in enumerate(zip(sentences, predictions, strict=True)):
         found, write = answers[number], writer(sentence, prediction, labels, lift=lift)
         parsed = write(found.tree)
-        for tree, probability in found.others:
+        for tree, probability in sorted(found.others, key=lambda other: -other[1]):
             parsed.alternatives.append(write(tree))
             parsed.alternatives[-1].probability = probability
         if found.heads is not None:
