@@ -54,7 +54,7 @@ def hexatagger(model: Model) -> Callable[[Tensor, Inputs], list[Any]]:
     roots = torch.tensor(model.labels.root_mask)
 
     def after(vectors: Tensor, inputs: Inputs) -> list[Any]:
-        reduced = reduce_scores({name: head(vectors) for name, head in model.network.heads.items()}, roots)
+        reduced = reduce_scores(model.network.score(vectors, inputs["lengths"]), roots)
         scores = {name: reduced[name].numpy() for name in ("leaf", "internal")}
         tags = decode.best(scores["leaf"], scores["internal"][:, :-1], lengths=inputs["lengths"].tolist())
         return decode.heads(tags)

@@ -39,6 +39,15 @@ def seconds(job: Job) -> float:
     return time.perf_counter() - begin
 
 
+def in_turns(jobs: dict[str, Job], rounds: int = ROUNDS) -> dict[str, float]:
+    """Return the median seconds of each job, all of them run in turns so that the machine's moods hit them alike."""
+    taken: dict[str, list[float]] = {name: [] for name in jobs}
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            taken[name].append(seconds(job))
+    return {name: statistics.median(runs) for name, runs in taken.items()}
+
+
 def with_network(parser: Parser, job: Job) -> tuple[float, float, list[Batch]]:
     """Return the seconds that a job takes, those of them in the network, and what the network was given."""
     batches: list[Batch] = []
@@ -84,7 +93,7 @@ def networks(model: Path) -> dict[str, Callable[[Batch], object]]:
     return found
 
 
-def in_turns(runs: dict[str, Callable[[Batch], object]], batches: list[Batch]) -> dict[str, float]:
+def compared(runs: dict[str, Callable[[Batch], object]], batches: list[Batch]) -> dict[str, float]:
     """Return the seconds of each network over all batches; they take turns, so the machine's moods hit them alike."""
     total = dict.fromkeys(runs, 0.0)
     for start in range(0, len(batches), TURN):
@@ -135,7 +144,7 @@ def main() -> None:
     }
     runs = networks(model)
     for suffix, given in (("", batches), ("_alone", alone)):
-        taken = in_turns(runs, given)
+        taken = compared(runs, given)
         if "fp32" in taken:
             figures[f"int8_to_fp32{suffix}"] = round(taken["fp32"] / taken["int8"], 2)
         if "torch" in taken and "fp32" in taken:

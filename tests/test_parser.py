@@ -37,6 +37,7 @@ from tiny import make_encoder, write_treebank
 RECIPE = """
 [model]
 shape = true
+hidden = 32
 dropout = 0.1
 tasks = ["upos", "xpos", "feats", "lemma"]
 

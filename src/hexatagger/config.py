@@ -49,6 +49,8 @@ class ModelConfig:
     """Width of the BiLSTM, in each direction."""
     dropout: float = 0.33
     """After the embeddings, between LSTM layers and before the projections."""
+    hidden: int = 0
+    """Width of a hidden layer under tags and relations that sees a word and its neighbours; 0: none (the paper)."""
     piece_dropout: float = 0.0
     """Share of the pieces that a pretrained encoder does not get to see in training, against learning by heart."""
     relations: Literal["separate", "joint"] = "separate"
@@ -78,7 +80,7 @@ class ModelConfig:
         if not self.encoder:
             raise ConfigError(f"model.encoder is empty: name a folder, a Hugging Face model or '{CHARACTERS}'")
         _check_range("model", self, least=1, names=("layers", "pos_width", "lstm_width", "char_width", "char_buckets"))
-        _check_range("model", self, least=0, names=("lstm_layers",))
+        _check_range("model", self, least=0, names=("lstm_layers", "hidden"))
         for name in ("dropout", "piece_dropout"):
             if not 0 <= (share := getattr(self, name)) < 1:
                 raise ConfigError(f"model.{name} {share} is not between 0 and 1")

@@ -14,10 +14,8 @@ from torch.nn import functional
 
 from hexatagger.config import TrainConfig
 from hexatagger.nn.data import IGNORE, Batch
-from hexatagger.nn.model import JOINT
+from hexatagger.nn.model import JOINT, TREE
 
-TREE = ("leaf", "internal", "relation", "mark", JOINT)
-"""The heads that spell the tree; all others are further tasks."""
 _NEVER = -1e9  # subtle: −inf would make NaN of the gradients
 
 

@@ -1,9 +1,11 @@
 """The whole network: encoder, POS embedding, BiLSTM, and one linear projection per thing that is predicted.
 
-    pieces ──encoder──▶ words ──[+ POS]──[BiLSTM]──▶ leaf · internal · relation · mark · upos · xpos · feats · lemma
+    pieces ──encoder──▶ words ──[+ POS]──[BiLSTM]──┬─[hidden]─▶ leaf · internal · relation · mark
+                                                   └──────────▶ upos · xpos · feats · lemma
 
 As in Amini, Liu and Cotterell (2023): the last piece of a word stands for it, dropout after the embeddings, between
-LSTM layers and before the projections. A word's internal tag is the one to its right; the last word has none.
+LSTM layers and before the projections. A word's internal tag is the one to its right; the last word has none. As this
+tag is as much about the next word, there may be a hidden layer (ours) that sees the words on both sides.
 
 Every operation is one that ONNX has, with batch and length free: no packed sequences, no loops over the data.
 """
@@ -13,6 +15,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hexatagger.config import CHARACTERS, ModelConfig
 from hexatagger.pieces import SHAPES
@@ -20,6 +23,8 @@ from hexatagger.tags.labels import Labels
 
 JOINT = "joint"
 """Name of the projection to leaf tags joined with relations: column = leaf tag × relations + relation."""
+TREE = ("leaf", "internal", "relation", "mark", JOINT)
+"""The heads that spell the tree; all others are further tasks."""
 
 
 class Network(nn.Module):
@@ -45,7 +50,10 @@ class Network(nn.Module):
             self.lstm.append(BiLSTM(width, config.lstm_width))
             width = 2 * config.lstm_width
         self.width = width
-        self.heads = nn.ModuleDict({name: nn.Linear(width, size) for name, size in head_sizes(config, labels).items()})
+        self.around = Around(width, config.hidden, config.dropout) if config.hidden else None
+        self.heads = nn.ModuleDict()
+        for name, size in head_sizes(config, labels).items():
+            self.heads[name] = nn.Linear(config.hidden if config.hidden and name in TREE else width, size)
 
     def forward(
         self,
@@ -61,8 +69,12 @@ class Network(nn.Module):
         `pieces`, `mask` and `shapes` are (batch, pieces), of "characters" `pieces` is (batch, words, n-grams) and the
         others (batch, words); `spans` is (batch, words, 2); `lengths` counts words, (batch,); `pos` is (batch, words).
         """
-        vectors = self.vectors(pieces, mask, spans, lengths, shapes, pos)
-        return {name: head(vectors) for name, head in self.heads.items()}
+        return self.score(self.vectors(pieces, mask, spans, lengths, shapes, pos), lengths)
+
+    def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
+        """Return the scores of every head, of word vectors."""
+        tree = vectors if self.around is None else self.around(vectors, lengths)
+        return {name: head(tree if name in TREE else vectors) for name, head in self.heads.items()}
 
     def vectors(
         self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
@@ -209,6 +221,24 @@ class Characters(nn.Module):
         total = (present.unsqueeze(-2) @ self.grams(pieces)).squeeze(-2)
         vectors = total / present.sum(-1, keepdim=True).clamp(min=1.0).sqrt() + self.shape(shapes)
         return cast("Tensor", self.norm(vectors + self.hidden(vectors)))
+
+
+class Around(nn.Module):
+    """A hidden layer that sees every word with the one before and the one after it."""
+
+    def __init__(self, inputs: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(3 * inputs, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """Map (batch, words, inputs) to (batch, words, width)."""
+        places = torch.arange(vectors.shape[1], device=vectors.device).unsqueeze(0)
+        vectors = vectors * (places < lengths.unsqueeze(1)).unsqueeze(-1)  # behind the last word there is nothing
+        before = functional.pad(vectors[:, :-1], (0, 0, 1, 0))
+        after = functional.pad(vectors[:, 1:], (0, 0, 0, 1))
+        hidden = functional.leaky_relu(self.hidden(torch.cat([before, vectors, after], dim=-1)), 0.1)
+        return cast("Tensor", self.dropout(hidden))
 
 
 class BiLSTM(nn.Module):
