@@ -4,6 +4,7 @@ python benchmarks/accuracy.py hexatagger biaffine --treebank UD_Welsh-CCG --epoc
 python benchmarks/accuracy.py hexatagger right-first joint legal --recipe recipes/en-ewt-minilm.toml --encoder DIR
                               --part 1500 --epochs 3 --seeds 3
 python benchmarks/accuracy.py illegal  --model DIR --treebank UD_English-EWT
+python benchmarks/accuracy.py trained  --model DIR --name "MiniLM alone"
 
 The sides: `hexatagger` as the recipe is; `biaffine`, the baseline with both of its decoders; `right-first` instead of
 left-first; with a `hidden` layer under tags and relations, or without (`linear`); `joint` relations instead of separate
@@ -12,7 +13,7 @@ instead of both. Scores are CoNLL-18 UAS and LAS on dev, gold words, of the best
 results/ already and are not made again.
 
 `illegal` says how many sentences have no tree if every tag is chosen alone, and what exact decoding gains over a greedy
-repair.
+repair. `trained` keeps the scores of a model's best epoch, and how long it took, from the folder that training left.
 """
 
 import argparse
@@ -33,6 +34,7 @@ from hexatagger.annotate import Prediction, annotate
 from hexatagger.config import Recipe
 from hexatagger.conllu import read_conllu, write_conllu
 from hexatagger.evaluate import evaluate
+from hexatagger.folder import read_folder
 from hexatagger.nn.data import encode
 from hexatagger.nn.folder import load_model
 from hexatagger.nn.predict import predict
@@ -129,6 +131,19 @@ def illegal(given: argparse.Namespace) -> None:
     save(f"illegal-{given.treebank}-{figures['model']}", figures, packages=("torch", "transformers"))
 
 
+def trained(given: argparse.Namespace) -> None:
+    """Keep the scores of a trained model, and how long it took."""
+    state = json.loads((given.model / "training.json").read_text(encoding="utf-8"))
+    best = next(entry for entry in state["history"] if entry["epoch"] == state["best_epoch"])
+    recipe = read_folder(given.model).recipe
+    name = given.name or given.model.name
+    kept = {"name": name, "epochs": recipe.training.epochs, "minutes": round(state["seconds"] / 60)}
+    kept |= {metric: best[metric] for metric in ("UAS", "LAS", "UPOS", "XPOS", "UFeats", "Lemmas")}
+    print(json.dumps(kept))
+    models = load("trained")["models"] if (RESULTS / "trained.json").exists() else []
+    save("trained", {"treebank": given.treebank, "models": [*(each for each in models if each["name"] != name), kept]})
+
+
 def _alone(prediction: Prediction) -> list[int]:
     """Choose every tag alone."""
     leaves, internals = prediction.leaf.argmax(1), prediction.internal.argmax(1) + 2
@@ -163,7 +178,7 @@ def _forced(prediction: Prediction, tags: list[int]) -> Prediction:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sides", nargs="+", choices=[*SIDES, "illegal"])
+    parser.add_argument("sides", nargs="+", choices=[*SIDES, "illegal", "trained"])
     parser.add_argument("--treebank", default="UD_English-EWT")
     parser.add_argument("--recipe", type=Path, default=Path("recipes/characters.toml"))
     parser.add_argument("--encoder")
@@ -176,6 +191,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.sides == ["illegal"]:
         illegal(given)
+    elif given.sides == ["trained"]:
+        trained(given)
     else:
         compare(given)
 

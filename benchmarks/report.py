@@ -190,6 +190,20 @@ def _spread(values: list[float]) -> str:
     return f"{statistics.mean(values):.2f}" + (f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else "")
 
 
+def trained() -> str:
+    result = load("trained")
+    metrics = ("UAS", "LAS", "UPOS", "XPOS", "UFeats", "Lemmas")
+    rows = [
+        [each["name"], *(f"{each[metric]:.2f}" for metric in metrics), str(each["epochs"]), str(each["minutes"])]
+        for each in sorted(result["models"], key=lambda each: float(each["LAS"]))
+    ]
+    return (
+        table(["32 bits", *metrics, "epochs", "minutes"], rows)
+        + f"\n{result['treebank']}, all of train, dev with gold words, CoNLL-18; minutes on "
+        f"{result['machine']['cores']} cores that had other things to do. `python benchmarks/accuracy.py trained`\n"
+    )
+
+
 def illegal() -> str:
     rows = []
     for path in sorted(RESULTS.glob("illegal-*.json")):
@@ -280,6 +294,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "loss": loss,
     "lift": lift,
     "illegal": illegal,
+    "trained": trained,
 }
 
 
