@@ -144,6 +144,13 @@ def accuracy() -> str:
     return _compared(["hexatagger", "biaffine, projective", "biaffine, all trees"])
 
 
+def hidden() -> str:
+    """Recipes differ in which of the two they have; the other is a side of its own."""
+    names = {"hexatagger": "as the recipe is", "hidden": "with a hidden layer", "linear": "without the hidden layer"}
+    parts = [_rows(["hexatagger", side], names) for side in ("hidden", "linear")]
+    return _comparison([row for rows, _ in parts for row in rows], [each for _, budgets in parts for each in budgets])
+
+
 def order() -> str:
     return _compared(["hexatagger", "right-first"], {"hexatagger": "left-first"})
 
@@ -163,13 +170,20 @@ def lift() -> str:
 
 def _compared(sides: list[str], names: dict[str, str] | None = None) -> str:
     """Return a table of the treebanks in which all the sides were trained."""
-    rows, budgets, names = [], [], names or {}
+    return _comparison(*_rows(sides, names or {}))
+
+
+def _rows(sides: list[str], names: dict[str, str]) -> tuple[list[list[str]], list[str]]:
+    """Return the rows of a comparison, and what each treebank was trained with."""
+    rows, budgets = [], []
     for path in sorted(RESULTS.glob("accuracy-*.json")):
         result = load(path.stem)
-        runs = {side: [run for run in result["runs"] if run["side"] == side] for side in sides}
-        if not all(runs.values()):
+        common = set.intersection(*({run["seed"] for run in result["runs"] if run["side"] == side} for side in sides))
+        if not (seeds := len(common)):
             continue
-        seeds = min(len(each) for each in runs.values())
+        runs = {
+            side: [run for run in result["runs"] if run["side"] == side and run["seed"] in common] for side in sides
+        }
         budget = f"{result['train sentences']:,} sentences, {result['epochs']} epochs, {seeds} seed{'s' * (seeds > 1)}"
         treebank = result["treebank"].removeprefix("UD_").replace("_", " ")
         budgets.append(f"{treebank}: {budget}, `{result['recipe']}`")
@@ -177,6 +191,10 @@ def _compared(sides: list[str], names: dict[str, str] | None = None) -> str:
             minutes = statistics.mean(run["minutes"] for run in own)
             cells = [_spread([run[metric] for run in own]) for metric in ("UAS", "LAS")]
             rows.append([treebank, names.get(side, side), *cells, f"{minutes:.1f}"])
+    return rows, budgets
+
+
+def _comparison(rows: list[list[str]], budgets: list[str]) -> str:
     if not rows:
         raise FileNotFoundError("accuracy")
     return (
@@ -289,6 +307,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "memory": memory,
     "serve": serve,
     "accuracy": accuracy,
+    "hidden": hidden,
     "order": order,
     "relations": relations,
     "loss": loss,
