@@ -9,9 +9,7 @@ unknown key is an error that names the nearest right one.
     ('characters', 10)
 """
 
-import difflib
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -201,6 +199,8 @@ class Recipe:
     @classmethod
     def from_toml(cls, text: str, *, source: str = "recipe") -> Self:
         """Read a recipe from the text of a TOML file."""
+        import tomllib  # here and below: running a model reads none, and starts without
+
         try:
             values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -235,6 +235,8 @@ class Recipe:
         >>> Recipe().with_settings(["training.epochs=3", "model.encoder=characters"]).training.epochs
         3
         """
+        import tomllib
+
         values = self.to_dict()
         for setting in settings:
             name, equals, text = setting.partition("=")
@@ -261,6 +263,8 @@ def _plain(config: Config) -> dict[str, Any]:
 
 def _unknown(source: str, kind: str, name: str, known: Iterable[str], *, prefix: str = "") -> str:
     """Say that a name is unknown, and which is nearest."""
+    import difflib
+
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     hint = f"did you mean '{prefix}{near[0]}'?" if near else f"there are: {', '.join(known)}"
     return f"{source}: unknown {kind} '{prefix}{name}': {hint}"
