@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "hexatagger"
 
 LAYERS = [
     ["errors"],
-    ["files", "sentence", "plain", "tree"],
+    ["files", "sentence", "plain", "tree", "runtime"],
     ["conllu", "tags", "config", "rawtext"],
     ["decode", "pieces", "evaluate", "analysis", "stats", "tagfile", "draw", "segment"],
     ["annotate", "folder"],
@@ -34,7 +34,7 @@ ONLY_IN = {
     "transformers": ["nn"],
     "accelerate": ["nn"],
     "safetensors": ["nn"],
-    "onnxruntime": ["parser", "segment"],
+    "onnxruntime": ["runtime", "parser", "segment"],
     "starlette": ["server"],
     "uvicorn": ["server"],
     "networkx": ["integrations"],
