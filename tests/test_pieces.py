@@ -16,7 +16,7 @@ AFTER = {"xlnet": 2}  # special pieces behind a sentence; all others have one on
 
 
 def make_pieces(family: str, limit: int = 64) -> Pieces:
-    text = make_tokenizer(family).to_str()
+    text = word_tokenizer(make_tokenizer(family).to_str())
     return Pieces(text, read_config(text, limit=limit))
 
 

@@ -81,7 +81,7 @@ class Window:
 
 
 class Pieces:
-    """Cuts words into the pieces of a pretrained encoder.
+    """Cuts words into the pieces of a pretrained encoder, by its tokenizer as `word_tokenizer` makes it.
 
     >>> from tokenizers import Tokenizer, models
     >>> tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "read": 1, "##s": 2}, unk_token="[UNK]"))
@@ -231,7 +231,7 @@ def shape(word: str) -> int:
 
 
 def read_config(tokenizer_json: str, *, limit: int, pad: int | None = None, unknown: str | None = None) -> PieceConfig:
-    """Find out from a tokenizer itself which special pieces go where; `pad` and `unknown` if it does not say.
+    """Find out from a `word_tokenizer` itself which special pieces go where; `pad` and `unknown` if it does not say.
 
     The special pieces are those that its post-processor adds, so every family of encoders is treated alike.
     """
