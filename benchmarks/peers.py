@@ -1,0 +1,275 @@
+"""hexatagger beside other parsers: same train and dev of EWT, same machine, one run.
+
+python benchmarks/peers.py --work DIR --encoder MINILM [--only NAME]... [--minutes 60] [--part N]
+
+Each peer gets an environment of its own in DIR/NAME/venv, is trained with its own documented defaults for as long as it
+wants within the time, and is driven by its program in `benchmarks/drivers/`, in its own interpreter. What is in DIR is
+not installed or trained again. With --part, all is tried on N sentences and a few steps, and nothing is saved.
+
+LAS, UAS     CoNLL-18 on dev, from the gold words and from raw text; where a peer gives two roots, the second hangs on
+             the first
+words/s      from the gold words in memory to trees in memory, second time in the process, with 1 and with 2 threads
+             (processes where a peer has no threads)
+peak         the most memory that the process of one thread had, its model included
+first tree   a whole process that loads the model and parses one sentence of five words, median of five
+installed    all that `pip install` brought, without pip; of that what is for graphics cards only
+
+The embedded model of hexatagger was not trained here: it learnt from a larger model too, and from text without trees,
+which the others did not have.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import time
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hexatagger import read_conllu, write_conllu
+from hexatagger.errors import HexataggerError
+from hexatagger.evaluate import evaluate
+from hexatagger.rawtext import restore
+from hexatagger.sentence import Sentence
+from results import RESULTS, ROOT, load, save, treebank
+
+FILES = {part: f"UD_English-EWT/en_ewt-ud-{part}.conllu" for part in ("train", "dev")}
+DRIVERS = ROOT / "benchmarks" / "drivers"
+STARTS = 5
+FOR_GRAPHICS = ("nvidia", "triton", "cuda")
+NOT_COUNTED = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A parser to compare with."""
+
+    title: str
+    packages: tuple[str, ...]
+    """What pip installs; the first is the parser."""
+    gives: str
+    """What it predicts."""
+
+
+PEERS = {
+    "hexatagger": Peer("hexatagger, embedded model", (str(ROOT),), "tags, features, lemmas, trees"),
+    "spacy": Peer("spaCy, tok2vec", ("spacy",), "tags, features, trees"),
+    "udpipe": Peer("UDPipe 1", ("ufal.udpipe",), "tags, features, lemmas, trees"),
+    "stanza": Peer("Stanza, without vectors", ("stanza",), "tags, features, trees"),
+    "supar": Peer("SuPar, biaffine on MiniLM", ("supar", "transformers"), "trees"),
+}
+
+
+class PeerError(Exception):
+    """A peer could not do something; the message is what the table says."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a peer is, and where its model and its output are."""
+
+    name: str
+    venv: Path
+    folder: Path
+
+    @property
+    def model(self) -> Path:
+        """The folder that is there when training is done."""
+        return self.folder / "model"
+
+    @property
+    def python(self) -> Path:
+        """Its own interpreter."""
+        return self.venv / "bin" / "python"
+
+    def install(self) -> str:
+        """Install the peer if it is not there; return its version."""
+        packages = PEERS[self.name].packages
+        if not self.python.exists():
+            venv.create(self.venv, with_pip=True)
+        if not (found := self._version()):
+            print(f"{self.name}: installing", flush=True)
+            done = self._run([self.python, "-m", "pip", "install", "--quiet", *packages], "install")
+            if done.returncode or not (found := self._version()):
+                raise PeerError(f"cannot be installed: {_last(done.stderr)}")
+        return found
+
+    def drive(self, command: str, *arguments: str | Path, threads: int | None = None) -> dict[str, Any]:
+        """Let the driver do something and return what it says."""
+        driver = DRIVERS / f"{self.name}_driver.py"
+        words = [self.python, driver, command, *arguments, *(["--threads", str(threads)] if threads else [])]
+        done = self._run(words, command, threads=threads)
+        if done.returncode:
+            raise PeerError(f"{command} failed: {_last(done.stderr).replace(str(self.folder), '…')}")
+        said: dict[str, Any] = json.loads(lines[-1]) if (lines := done.stdout.splitlines()) else {}
+        if "problem" in said:
+            raise PeerError(said["problem"])
+        return said
+
+    def parse(self, given: str, path: Path, *, threads: int) -> dict[str, Any]:
+        """Parse a file of words or text; the trees are in a file of that name."""
+        output = self.folder / f"{given}.conllu"
+        return self.drive(given, "--model", self.model, "--input", path, "--output", output, threads=threads)
+
+    def weight(self) -> dict[str, float]:
+        """Return the megabytes of what was installed, and of what of it is for graphics cards only."""
+        [site] = self.venv.resolve().glob("lib/python*/site-packages")
+        sizes = {each.name: _bytes(each) for each in site.iterdir() if not each.name.startswith(NOT_COUNTED)}
+        graphics = sum(size for name, size in sizes.items() if name.startswith(FOR_GRAPHICS))
+        return {"installed_megabytes": _mega(sum(sizes.values())), "graphics_megabytes": _mega(graphics)}
+
+    def _version(self) -> str:
+        package = self.name if self.name == "hexatagger" else PEERS[self.name].packages[0]
+        code = f"import importlib.metadata as m; print(m.version('{package}'))"
+        return self._run([self.python, "-c", code], "version").stdout.strip()
+
+    def _run(
+        self, command: Sequence[str | Path], log: str, *, threads: int | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a command as if nothing of this project were around; what it says is kept in a log as it comes."""
+        hidden = ("PYTHON", "VIRTUAL_ENV", "HEXATAGGER", "OMP_")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+        environment |= {"HF_HUB_OFFLINE": "1"} | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
+        words = [str(each) for each in command]
+        with (self.folder / f"{log}.log").open("w+", encoding="utf-8") as errors:
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
+            errors.seek(0)
+            done.stderr = errors.read()
+        return done
+
+
+def _last(text: str) -> str:
+    """Return the last line of a message."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "no message")[:200]
+
+
+def _bytes(path: Path) -> int:
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(each.stat().st_size for each in files if each.is_file() and each.parent.name != "__pycache__")
+
+
+def _mega(size: float) -> float:
+    return round(size / 1e6, 1)
+
+
+def prepare(folder: Path, part: int | None) -> tuple[dict[str, Path], list[Sentence]]:
+    """Write train, dev, their raw text and the bare words of dev; return the files and gold dev."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files, gold = {}, list[Sentence]()
+    for name, path in FILES.items():
+        most = part and (part if name == "train" else (part + 1) // 2)
+        sentences = list(itertools.islice(read_conllu(treebank(path)), most))
+        files[name], files[f"{name}-text"] = folder / f"{name}.conllu", folder / f"{name}.txt"
+        write_conllu(sentences, files[name])
+        files[f"{name}-text"].write_text(restore(sentences), encoding="utf-8", newline="")
+        gold = sentences
+    bare = list(read_conllu(files["dev"]))
+    for sentence in bare:
+        sentence.empty_nodes.clear()
+        for word in sentence:
+            word.lemma = word.upos = word.xpos = word.feats = word.deprel = word.deps = "_"
+            word.head = None
+    files["words"] = folder / "words.conllu"
+    write_conllu(bare, files["words"])
+    return files, gold
+
+
+def trained(place: Place, files: dict[str, Path], options: argparse.Namespace) -> dict[str, Any]:
+    """Train the peer if that was not done; return how long it took and whether its time was over."""
+    notes = place.folder / "training.json"
+    if not (place.model.exists() and notes.exists()):
+        if place.name == "supar" and not options.encoder:
+            raise PeerError("needs --encoder, the folder of a MiniLM")
+        print(f"{place.name}: training", flush=True)
+        for left in (place.model, place.folder / "training"):
+            shutil.rmtree(left, ignore_errors=True)
+        arguments: list[str | Path] = ["--out", place.model, "--minutes", str(options.minutes)]
+        for name in ("train", "dev", "train-text", "dev-text"):
+            arguments += [f"--{name}", files[name]]
+        if options.encoder:
+            arguments += ["--encoder", options.encoder.resolve()]
+        said = place.drive("train", *arguments, *(["--quick"] if options.part else []))
+        notes.write_text(json.dumps(said | {"minutes": said["minutes"] and round(said["minutes"], 1)}))
+    found: dict[str, Any] = json.loads(notes.read_text())
+    return found
+
+
+def scores(gold: list[Sentence], path: Path) -> dict[str, float]:
+    """Score what a peer wrote; count the sentences in which it had several roots."""
+    several = sum(sum(head == 0 for head in sentence.heads) > 1 for sentence in read_conllu(path))
+    metrics = evaluate(gold, read_conllu(path, roots="attach")).metrics
+    found = {name: round(metrics[name].f1, 2) for name in ("Sentences", "Words", "UAS", "LAS")}
+    return found | {"several roots": several}
+
+
+def first_tree(place: Place) -> float:
+    """Return the seconds from a command to its first tree."""
+    taken = []
+    for _ in range(STARTS + 1):  # the first one finds nothing in the cache of the disk
+        begin = time.perf_counter()
+        place.drive("first", "--model", place.model)
+        taken.append(time.perf_counter() - begin)
+    return round(statistics.median(taken[1:]), 2)
+
+
+def measure(place: Place, files: dict[str, Path], gold: list[Sentence], options: argparse.Namespace) -> dict[str, Any]:
+    """Return all figures of a peer."""
+    figures: dict[str, Any] = {"version": place.install()}
+    figures |= trained(place, files, options)
+    print(f"{place.name}: measuring", flush=True)
+    speeds = {}
+    for threads in (2, 1):
+        said = place.parse("words", files["words"], threads=threads)
+        speeds[str(threads)] = round(said["words"] / said["seconds"])
+    figures |= {"words_per_second": speeds, "peak_megabytes": round(said["megabytes"])}  # of one thread
+    figures["words"] = scores(gold, place.folder / "words.conllu")
+    try:
+        place.parse("text", files["dev-text"], threads=1)
+        figures["text"] = scores(gold, place.folder / "text.conllu")
+    except (PeerError, HexataggerError) as error:
+        figures |= {"text": None, "text_problem": str(error)}
+    figures["first_seconds"] = first_tree(place)
+    return figures | place.weight() | {"model_megabytes": _mega(_bytes(place.model))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--only", action="append", choices=list(PEERS))
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--part", type=int)
+    parser.add_argument("--encoder", type=Path)
+    options = parser.parse_args()
+    work = options.work.resolve()
+    here = work / f"part-{options.part}" if options.part else work  # what is only tried is never taken for trained
+    files, gold = prepare(here / "data", options.part)
+    earlier = load("peers")["peers"] if options.only and (RESULTS / "peers.json").exists() else {}
+    found: dict[str, Any] = dict(earlier)
+    for name in options.only or PEERS:
+        place = Place(name, work / name / "venv", here / name)
+        place.folder.mkdir(exist_ok=True)
+        try:
+            figures = measure(place, files, gold, options)
+        except (PeerError, HexataggerError) as error:
+            figures = {"problem": str(error).replace(str(work), "…")}
+        found[name] = {"title": PEERS[name].title, "gives": PEERS[name].gives, **figures}
+        print(json.dumps({name: found[name]}, indent=2), flush=True)
+        result = {
+            "file": FILES["dev"],
+            "sentences": len(gold),
+            "words": sum(map(len, gold)),
+            "minutes": options.minutes,
+            "peers": {each: found[each] for each in PEERS if each in found},
+        }
+        if not options.part:
+            save("peers", result)
+
+
+if __name__ == "__main__":
+    main()
