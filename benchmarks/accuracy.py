@@ -20,7 +20,6 @@ import argparse
 import json
 import random
 import resource
-import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -95,19 +94,7 @@ def compare(given: argparse.Namespace) -> None:
                     print(json.dumps(done[-1]), flush=True)
                 data = {"treebank": given.treebank, "train sentences": used, "epochs": given.epochs}
                 data |= {"recipe": given.recipe.name, "settings": given.settings}
-                save(name, {**data, "summary": summary(done), "runs": done}, packages=("torch", "transformers"))
-
-
-def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Mean and spread (standard deviation) of every side."""
-    sides: dict[str, dict[str, float]] = {}
-    for side in dict.fromkeys(each["side"] for each in runs):
-        sides[side] = {}
-        for metric in ("UAS", "LAS"):
-            values = [each[metric] for each in runs if each["side"] == side]
-            sides[side][metric] = round(statistics.mean(values), 2)
-            sides[side][f"{metric} spread"] = round(statistics.stdev(values), 2) if len(values) > 1 else 0.0
-    return sides
+                save(name, {**data, "runs": done}, packages=("torch", "transformers"))
 
 
 def illegal(given: argparse.Namespace) -> None:

@@ -31,7 +31,7 @@ from hexatagger.nn.folder import Model, load_model
 from hexatagger.nn.model import reduce_scores
 from hexatagger.sentence import Sentence
 from mst import best_projective, best_tree
-from results import save, treebank
+from results import megabytes, save, treebank
 
 LENGTHS = (32, 64, 128, 256)
 BATCH = 32
@@ -92,13 +92,9 @@ def peak(job: Callable[[], object]) -> float:
     """Return how much memory, in MB, a job takes at its peak beyond what is there before it."""
     ctypes.CDLL(None).malloc_trim(0)  # what is free already must not hide what the job takes
     Path("/proc/self/clear_refs").write_text("5")
-    before = _status("VmRSS")
+    before = megabytes()
     job()
-    return round((_status("VmHWM") - before) / 1024, 1)
-
-
-def _status(name: str) -> int:
-    return int(Path("/proc/self/status").read_text().split(f"{name}:")[1].split()[0])
+    return round(megabytes(peak=True) - before, 1)
 
 
 @torch.no_grad()

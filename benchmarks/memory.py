@@ -8,12 +8,11 @@ The sentences are those of EWT train, again and again, in an order that is new e
 import argparse
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 from hexatagger import read_conllu
 from hexatagger.parser import load
 from hexatagger.sentence import Sentence
-from results import save, treebank
+from results import megabytes, save, treebank
 
 FILE = "UD_English-EWT/en_ewt-ud-train.conllu"
 STEP = 10_000
@@ -29,24 +28,19 @@ def stream(count: int) -> Iterator[Sentence]:
         yield Sentence.from_words(words[number % len(words)])
 
 
-def resident() -> float:
-    """Return the memory of this process in MB."""
-    return round(int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0]) / 1024, 1)
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--model", default="en")
     options.add_argument("--sentences", type=int, default=100_000)
     given = options.parse_args()
     parser = load(given.model)
-    begin, words, megabytes = resident(), 0, list[float]()
+    begin, words, sizes = round(megabytes(), 1), 0, list[float]()
     for number, sentence in enumerate(parser.stream(stream(given.sentences)), 1):
         words += len(sentence)
         if number % STEP == 0:
-            megabytes.append(resident())
-            print(f"{number:,} sentences: {megabytes[-1]} MB", flush=True)
-    figures = {"sentences": given.sentences, "words": words, "step": STEP, "loaded": begin, "megabytes": megabytes}
+            sizes.append(round(megabytes(), 1))
+            print(f"{number:,} sentences: {sizes[-1]} MB", flush=True)
+    figures = {"sentences": given.sentences, "words": words, "step": STEP, "loaded": begin, "megabytes": sizes}
     save("memory", figures, ("numpy", "onnxruntime"))
 
 

@@ -142,7 +142,6 @@ def serve() -> str:
 
 
 def accuracy() -> str:
-    """All comparisons of `accuracy.py`, a row a side: mean and standard deviation over the seeds."""
     return _compared(["hexatagger", "biaffine, projective", "biaffine, all trees"])
 
 

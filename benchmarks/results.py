@@ -48,6 +48,12 @@ def load(name: str) -> dict[str, Any]:
     return found
 
 
+def megabytes(process: int | str = "self", *, peak: bool = False) -> float:
+    """Return the memory that a process has now, or the most that it has had since its start or the last reset."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split("VmHWM:" if peak else "VmRSS:")[1].split()[0]) / 1024
+
+
 def _named(argument: str) -> str:
     """Return an argument as it may be published: of a path on this machine the name alone."""
     return Path(argument).name if argument.startswith("/") else argument

@@ -15,7 +15,6 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import results
@@ -41,8 +40,7 @@ class Server:
 
     def megabytes(self) -> float:
         """Return the memory it has now."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return round(int(status.split("VmRSS:")[1].split()[0]) / 1024, 1)
+        return round(results.megabytes(self.process.pid), 1)
 
     def stop(self) -> None:
         """Tell it to stop, and wait."""

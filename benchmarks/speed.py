@@ -114,8 +114,8 @@ def first_tree(model: Path) -> tuple[float, float]:
         return lambda: subprocess.run(words, check=True, capture_output=True, env=environment)
 
     shell(command)()
-    taken = [(seconds(shell(command)), seconds(shell(imports))) for _ in range(15)]
-    return statistics.median(each for each, _ in taken), statistics.median(each for _, each in taken)
+    taken = in_turns({"command": shell(command), "imports": shell(imports)}, rounds=15)
+    return taken["command"], taken["imports"]
 
 
 def main() -> None:

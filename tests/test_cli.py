@@ -137,3 +137,10 @@ def test_a_closed_pipe_is_no_traceback(data: Path) -> None:
     command = f"{endless} | '{sys.executable}' -m hexatagger encode - | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--to", "parquet"], ["--address", "auto"], ["--text-column", "body"], ["--gz"]])
+def test_options_of_a_cluster_are_not_passed_over(option: list[str]) -> None:
+    result = run("parse", *option, "x")
+    assert result.exit_code == 1
+    assert "add --engine ray" in result.output

@@ -2,7 +2,7 @@
 
 import shutil
 
-from common import FIRST, options, peak, say, timed  # type: ignore[import-not-found]
+from common import FIRST, options, peak, say, timed
 
 from hexatagger import read_conllu, write_conllu
 from hexatagger.parser import find_model, load

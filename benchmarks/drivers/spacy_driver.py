@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from common import (  # type: ignore[import-not-found]
+from common import (
     FIRST,
     filled,
     options,
@@ -90,8 +90,7 @@ def main() -> None:
         paragraphs = args.input.read_text(encoding="utf-8").split("\n\n")
         parsed = nlp.pipe(paragraphs, n_process=args.threads)
         trees = (tree_of(sentence, spaces=False) for document in parsed for sentence in document.sents)
-        blocks = (rows_of(*tree) for tree in trees)
-        write((block for block in blocks if block), args.output)
+        write((rows for rows in (rows_of(*tree) for tree in trees) if rows), args.output)
         say(megabytes=peak())
         return
     blocks = read(args.input)

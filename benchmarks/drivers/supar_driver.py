@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from common import (  # type: ignore[import-not-found]
+from common import (
     FIRST,
     filled,
     options,
@@ -84,9 +84,9 @@ def train_within(args: Any) -> None:
         blocks = [[row for row in block if "-" not in row[0]] for block in read(getattr(args, name))]
         write(blocks, target)
     write(blocks[:10], folder / "few.conllx")  # for a test set, at which SuPar looks after every epoch: there is none
-    command = [sys.executable, __file__, "train", "--model", folder, "--encoder", args.encoder]
-    given = ["--train", files["train"], "--dev", files["dev"], *["--quick"] * args.quick]
-    stopped = run([*command, *given], seconds=60 * args.minutes)
+    command: list[str | Path] = [sys.executable, __file__, "train", "--model", folder, "--encoder", args.encoder]
+    command += ["--train", files["train"], "--dev", files["dev"], *["--quick"] * args.quick]
+    stopped = run(command, seconds=60 * args.minutes)
     minutes = (time.monotonic() - begin) / 60
     finish(folder, args.encoder, args.out)
     say(minutes=minutes, stopped=stopped)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from common import (  # type: ignore[import-not-found]
+from common import (
     FIRST,
     filled,
     options,

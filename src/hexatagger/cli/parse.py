@@ -70,9 +70,7 @@ COLUMNS = ("upos", "xpos", "feats", "lemma")
 @click.option(
     "--address", help="The Ray cluster, as in auto or HOST:6379.  [default: RAY_ADDRESS, or one started here]"
 )
-@click.option(
-    "--text-column", default="text", show_default=True, help="With --engine ray: where a record has its text."
-)
+@click.option("--text-column", help="With --engine ray: where a record has its text.  [default: text]")
 @click.option("--gz", is_flag=True, help="With --engine ray: pack the shards.")
 def parse(
     text: tuple[str, ...],
@@ -89,7 +87,7 @@ def parse(
     resume: bool,
     engine: Literal["local", "ray"],
     address: str | None,
-    text_column: str,
+    text_column: str | None,
     gz: bool,
 ) -> None:
     """Parse TEXT, files or standard input.
@@ -115,12 +113,14 @@ def parse(
     if engine == "ray":
         from hexatagger.cli.corpus import parse_corpus
 
-        settings = {"source": source, "target": target or "conllu", "text_column": text_column, "packed": gz}
+        settings = {"source": source, "target": target or "conllu", "text_column": text_column or "text", "packed": gz}
         settings["options"] = options
         parse_corpus(files, output, model=model, settings=settings, address=address, workers=workers)
         return
-    if target == "parquet" or address or gz:
-        raise ConfigError("--to parquet, --address and --gz are for a folder of shards: add --engine ray")
+    if target == "parquet" or address or text_column or gz:
+        raise ConfigError(
+            "--to parquet, --address, --text-column and --gz are for a folder of shards: add --engine ray"
+        )
     workers = workers or 1
     from hexatagger.parser import load
 
