@@ -1,10 +1,11 @@
 """hexatagger beside other parsers: same train and dev of EWT, same machine, one run.
 
-python benchmarks/peers.py --work DIR --encoder MINILM [--only NAME]... [--minutes 60] [--part N]
+python benchmarks/peers.py --work DIR --encoder MINILM [--only NAME]... [--minutes 60] [--train] [--part N]
 
 Each peer gets an environment of its own in DIR/NAME/venv, is trained with its own documented defaults for as long as it
 wants within the time, and is driven by its program in `benchmarks/drivers/`, in its own interpreter. What is in DIR is
-not installed or trained again. With --part, all is tried on N sentences and a few steps, and nothing is saved.
+not installed or trained again. With --train, nothing is measured: trainings may then run side by side, on a core each
+and for as many hours as there are cores. With --part all is tried on N sentences and a few steps; nothing is saved.
 
 LAS, UAS     CoNLL-18 on dev, from the gold words and from raw text; where a peer gives two roots, the second hangs on
              the first
@@ -22,6 +23,7 @@ import argparse
 import itertools
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -154,6 +156,12 @@ def _bytes(path: Path) -> int:
     return sum(each.stat().st_size for each in files if each.is_file() and each.parent.name != "__pycache__")
 
 
+def _computed() -> float:
+    """Return the seconds that all child processes have computed."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _mega(size: float) -> float:
     return round(size / 1e6, 1)
 
@@ -181,7 +189,7 @@ def prepare(folder: Path, part: int | None) -> tuple[dict[str, Path], list[Sente
 
 
 def trained(place: Place, files: dict[str, Path], options: argparse.Namespace) -> dict[str, Any]:
-    """Train the peer if that was not done; return how long it took and whether its time was over."""
+    """Train the peer if that was not done; return how much computing it took and whether its time was over."""
     notes = place.folder / "training.json"
     if not (place.model.exists() and notes.exists()):
         if place.name == "supar" and not options.encoder:
@@ -194,8 +202,9 @@ def trained(place: Place, files: dict[str, Path], options: argparse.Namespace) -
             arguments += [f"--{name}", files[name]]
         if options.encoder:
             arguments += ["--encoder", options.encoder.resolve()]
+        before = _computed()
         said = place.drive("train", *arguments, *(["--quick"] if options.part else []))
-        notes.write_text(json.dumps(said | {"minutes": said["minutes"] and round(said["minutes"], 1)}))
+        notes.write_text(json.dumps(said | {"core_minutes": round((_computed() - before) / 60, 1)}))
     found: dict[str, Any] = json.loads(notes.read_text())
     return found
 
@@ -222,6 +231,8 @@ def measure(place: Place, files: dict[str, Path], gold: list[Sentence], options:
     """Return all figures of a peer."""
     figures: dict[str, Any] = {"version": place.install()}
     figures |= trained(place, files, options)
+    if options.train:
+        return figures
     print(f"{place.name}: measuring", flush=True)
     speeds = {}
     for threads in (2, 1):
@@ -243,6 +254,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--only", action="append", choices=list(PEERS))
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--train", action="store_true")
     parser.add_argument("--part", type=int)
     parser.add_argument("--encoder", type=Path)
     options = parser.parse_args()
@@ -267,7 +279,7 @@ def main() -> None:
             "minutes": options.minutes,
             "peers": {each: found[each] for each in PEERS if each in found},
         }
-        if not options.part:
+        if not (options.part or options.train):
             save("peers", result)
 
 

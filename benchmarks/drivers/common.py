@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,6 +28,41 @@ FIRST = ["She", "reads", "fascinating", "papers", "."]
 
 Block = list[list[str]]
 """The rows of a sentence, of ten columns each; empty nodes are left out."""
+Tree = tuple[Sequence[int], Sequence[str]]
+"""Heads and relations."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What a peer can do."""
+
+    train: Callable[[argparse.Namespace], None]
+    load: Callable[[argparse.Namespace], Any]
+    parse: Callable[[Any, list[list[str]]], Any]
+    """Parse given words with what was loaded; this is timed."""
+    trees: Callable[[Any], Iterable[Tree]]
+    """Read the trees from what parsing gave."""
+    cut: Callable[[Any, str], Iterable[Block]]
+    """Cut raw text and parse it."""
+
+    def main(self) -> None:
+        """Carry out what the command line says."""
+        args = options()
+        if args.command == "train":
+            self.train(args)
+            return
+        loaded = self.load(args)
+        if args.command == "first":
+            list(self.trees(self.parse(loaded, [FIRST])))
+        elif args.command == "text":
+            write(self.cut(loaded, args.input.read_text(encoding="utf-8")), args.output)
+        else:
+            sentences = blocks(args.input.read_text(encoding="utf-8"))
+            words = [words_of(block) for block in sentences]
+            result, seconds = timed(lambda: self.parse(loaded, words))
+            trees = zip(sentences, self.trees(result), strict=True)
+            write((filled(block, *tree) for block, tree in trees), args.output)
+            say(seconds=seconds, words=sum(map(len, words)), megabytes=peak())
 
 
 def options() -> argparse.Namespace:
@@ -78,16 +114,16 @@ def run(command: Sequence[str | Path], *, seconds: float | None = None) -> bool:
     return False
 
 
-def read(path: Path) -> list[Block]:
+def blocks(text: str) -> list[Block]:
     """Read CoNLL-U."""
-    blocks: list[Block] = [[]]
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    found: list[Block] = [[]]
+    for line in text.split("\n"):
         columns = line.split("\t")
         if len(columns) == 10 and "." not in columns[0]:
-            blocks[-1].append(columns)
-        elif not line and blocks[-1]:
-            blocks.append([])
-    return [block for block in blocks if block]
+            found[-1].append(columns)
+        elif not line and found[-1]:
+            found.append([])
+    return [block for block in found if block]
 
 
 def words_of(block: Block) -> list[str]:
@@ -110,9 +146,9 @@ def rows_of(words: Sequence[str], heads: Sequence[int], deprels: Sequence[str]) 
     return filled([[str(number), word, *"_" * 8] for number, word in enumerate(words, 1)], heads, deprels)
 
 
-def write(blocks: Iterable[Block], path: Path) -> None:
+def write(sentences: Iterable[Block], path: Path) -> None:
     """Write CoNLL-U."""
-    lines = ("\n".join("\t".join(columns) for columns in block) + "\n\n" for block in blocks)
+    lines = ("\n".join("\t".join(columns) for columns in block) + "\n\n" for block in sentences)
     path.write_text("".join(lines), encoding="utf-8")
 
 

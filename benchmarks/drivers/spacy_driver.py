@@ -7,29 +7,16 @@ works in so many processes, its own way. A word that it makes of spaces is dropp
 
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from common import (
-    FIRST,
-    filled,
-    options,
-    peak,
-    problem,
-    read,
-    rows_of,
-    run,
-    say,
-    timed,
-    training_folder,
-    words_of,
-    write,
-)
+from common import Block, Driver, Tree, problem, rows_of, run, say, training_folder
 
 PIPELINE = "tagger,morphologizer,parser"
 
 
-def train(args: Any) -> None:
+def train(args: Namespace) -> None:
     """Convert, configure and train, all by spaCy's own commands."""
     spacy, folder = [sys.executable, "-m", "spacy"], training_folder(args.out)
     begin = time.monotonic()
@@ -44,7 +31,7 @@ def train(args: Any) -> None:
     if not (folder / "model-best").exists():
         problem("no model was saved within the time")
     (folder / "model-best").rename(args.out)
-    say(minutes=(time.monotonic() - begin) / 60, stopped=stopped)
+    say(stopped=stopped)
 
 
 def tree_of(sentence: Any, *, spaces: bool) -> tuple[list[str], list[int], list[str]]:
@@ -75,31 +62,29 @@ def documents(nlp: Any, words: list[list[str]]) -> Iterator[Any]:
         yield Doc(nlp.vocab, words=sentence, sent_starts=starts)
 
 
-def main() -> None:
-    args = options()
-    if args.command == "train":
-        train(args)
-        return
+def load(args: Namespace) -> tuple[Any, int]:
     import spacy
 
-    nlp = spacy.load(args.model)
-    if args.command == "first":
-        list(nlp.pipe(documents(nlp, [FIRST])))
-        return
-    if args.command == "text":
-        paragraphs = args.input.read_text(encoding="utf-8").split("\n\n")
-        parsed = nlp.pipe(paragraphs, n_process=args.threads)
-        trees = (tree_of(sentence, spaces=False) for document in parsed for sentence in document.sents)
-        write((rows for rows in (rows_of(*tree) for tree in trees) if rows), args.output)
-        say(megabytes=peak())
-        return
-    blocks = read(args.input)
-    words = [words_of(block) for block in blocks]
-    found, seconds = timed(lambda: list(nlp.pipe(documents(nlp, words), n_process=args.threads)))
-    pairs = zip(blocks, found, strict=True)
-    write((filled(block, *tree_of(document, spaces=True)[1:]) for block, document in pairs), args.output)
-    say(seconds=seconds, words=sum(map(len, words)), megabytes=peak())
+    return spacy.load(args.model), args.threads
+
+
+def parse(loaded: tuple[Any, int], words: list[list[str]]) -> list[Any]:
+    nlp, processes = loaded
+    return list(nlp.pipe(documents(nlp, words), n_process=processes))
+
+
+def trees(parsed: list[Any]) -> Iterator[Tree]:
+    return (tree_of(document, spaces=True)[1:] for document in parsed)
+
+
+def cut(loaded: tuple[Any, int], text: str) -> Iterator[Block]:
+    """Cut raw text, paragraph by paragraph, and parse it."""
+    nlp, processes = loaded
+    for document in nlp.pipe(text.split("\n\n"), n_process=processes):
+        for sentence in document.sents:
+            if rows := rows_of(*tree_of(sentence, spaces=False)):
+                yield rows
 
 
 if __name__ == "__main__":
-    main()
+    Driver(train, load, parse, trees, cut).main()

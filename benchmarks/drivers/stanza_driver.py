@@ -8,24 +8,13 @@ import math
 import shutil
 import sys
 import time
+from argparse import Namespace
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from common import (
-    FIRST,
-    filled,
-    options,
-    peak,
-    problem,
-    read,
-    run,
-    say,
-    timed,
-    training_folder,
-    words_of,
-    write,
-)
+from common import Block, Driver, Tree, blocks, problem, run, say, training_folder
 
 SHARES = {"tokenizer": 1 / 10, "mwt_expander": 1 / 20, "tagger": 1 / 5}
 """What of the time a part may take at most; the parser has all that is left."""
@@ -37,7 +26,7 @@ QUICK = {
 }
 
 
-def train(args: Any) -> None:
+def train(args: Namespace) -> None:
     label = import_module("stanza.utils.datasets.prepare_tokenizer_data").main
     average_length = import_module("stanza.utils.avg_sent_len").avg_sent_len
     features = import_module("stanza.utils.training.run_tokenizer").default_feat_funcs("en")
@@ -83,17 +72,19 @@ def train(args: Any) -> None:
     learn("parser", *settings, "--train_file", tagged[args.train], "--eval_file", tagged[args.dev])
     (made / "resources.json").write_text("{}")  # there is nothing to download
     made.rename(args.out)
-    say(minutes=(time.monotonic() - begin) / 60, stopped=bool(stopped), stopped_parts=stopped)
+    say(stopped=bool(stopped), stopped_parts=stopped)
 
 
-def load(model: Path, *, words: bool) -> Any:
-    """Make a pipeline; of given words if so wanted."""
+def load(args: Namespace) -> Any:
+    """Make a pipeline; of raw text if that is what is to be parsed, else of given words."""
+    import_module("torch").set_num_threads(args.threads)
+    words = args.command != "text"
     parts = {"pos": "tagger", "depparse": "parser"}
     if not words:
         parts |= {"tokenize": "tokenizer", "mwt": "mwt_expander"}
     return import_module("stanza").Pipeline(
         "en",
-        dir=str(model),
+        dir=str(args.model),
         processors="tokenize,pos,lemma,depparse" if words else "tokenize,mwt,pos,lemma,depparse",
         download_method=None,
         allow_unknown_language=True,
@@ -101,33 +92,22 @@ def load(model: Path, *, words: bool) -> Any:
         use_gpu=False,
         tokenize_pretokenized=words,
         lemma_use_identity=True,
-        **{f"{processor}_model_path": str(model / f"{part}.pt") for processor, part in parts.items()},
+        **{f"{processor}_model_path": str(args.model / f"{part}.pt") for processor, part in parts.items()},
     )
 
 
-def main() -> None:
-    args = options()
-    if args.command == "train":
-        train(args)
-        return
-    import_module("torch").set_num_threads(args.threads)
-    pipeline = load(args.model, words=args.command != "text")
-    if args.command == "first":
-        pipeline([FIRST])
-        return
-    if args.command == "text":
-        result = pipeline(args.input.read_text(encoding="utf-8"))
-        import_module("stanza.utils.conll").CoNLL.write_doc2conll(result, str(args.output))
-        say(megabytes=peak())
-        return
-    blocks = read(args.input)
-    words = [words_of(block) for block in blocks]
-    result, seconds = timed(lambda: pipeline(words))
-    trees = ([word.head for word in sentence.words] for sentence in result.sentences)
-    relations = ([word.deprel for word in sentence.words] for sentence in result.sentences)
-    write((filled(*each) for each in zip(blocks, trees, relations, strict=True)), args.output)
-    say(seconds=seconds, words=sum(map(len, words)), megabytes=peak())
+def parse(pipeline: Any, words: list[list[str]]) -> Any:
+    return pipeline(words)
+
+
+def trees(document: Any) -> Iterator[Tree]:
+    for sentence in document.sentences:
+        yield [word.head for word in sentence.words], [word.deprel for word in sentence.words]
+
+
+def cut(pipeline: Any, text: str) -> list[Block]:
+    return blocks(f"{pipeline(text):C}\n\n")
 
 
 if __name__ == "__main__":
-    main()
+    Driver(train, load, parse, trees, cut).main()

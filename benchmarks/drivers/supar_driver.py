@@ -8,25 +8,13 @@ if told so. Cutting raw text SuPar leaves to models of Stanza that it downloads;
 import functools
 import shutil
 import sys
-import time
+from argparse import Namespace
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from common import (
-    FIRST,
-    filled,
-    options,
-    peak,
-    problem,
-    read,
-    run,
-    say,
-    timed,
-    training_folder,
-    words_of,
-    write,
-)
+from common import Driver, Tree, blocks, problem, run, say, training_folder, write
 
 SETTINGS = {"lr": 5e-5, "lr_rate": 20, "batch_size": 5000, "epochs": 10, "update_steps": 4, "warmup": 0.1}
 
@@ -47,12 +35,7 @@ def put_back_adamw() -> None:
         transformers.AdamW = functools.partial(torch.optim.AdamW, weight_decay=0.0)
 
 
-def load(model: Path, *, threads: int) -> Any:
-    import_module("torch").set_num_threads(threads)
-    return parser_class().load(str(model / "parser"), bert=str(model / "encoder"))
-
-
-def train(train_file: Path, dev_file: Path, encoder: Path, folder: Path, *, quick: bool) -> None:
+def train_here(train_file: Path, dev_file: Path, encoder: Path, folder: Path, *, quick: bool) -> None:
     """Train in this process; the best epoch so far is in `parser`."""
     import_module("torch").manual_seed(1)
     settings: dict[str, Any] = SETTINGS | ({"epochs": 1} if quick else {})
@@ -76,43 +59,43 @@ def finish(folder: Path, encoder: Path, out: Path) -> None:
     made.rename(out)
 
 
-def train_within(args: Any) -> None:
-    """Train in a process of its own, which is interrupted when the time is over."""
-    folder, begin = training_folder(args.out), time.monotonic()
+def train(args: Namespace) -> None:
+    """Train in a process of its own (which has --model), which is interrupted when the time is over."""
+    if args.model:
+        train_here(args.train, args.dev, args.encoder, args.model, quick=args.quick)
+        return
+    folder = training_folder(args.out)
     files = {name: folder / f"{name}.conllx" for name in ("train", "dev")}
     for name, target in files.items():  # SuPar wants words only
-        blocks = [[row for row in block if "-" not in row[0]] for block in read(getattr(args, name))]
-        write(blocks, target)
-    write(blocks[:10], folder / "few.conllx")  # for a test set, at which SuPar looks after every epoch: there is none
+        whole = blocks(getattr(args, name).read_text(encoding="utf-8"))
+        bare = [[row for row in block if "-" not in row[0]] for block in whole]
+        write(bare, target)
+    write(bare[:10], folder / "few.conllx")  # for a test set, at which SuPar looks after every epoch: there is none
     command: list[str | Path] = [sys.executable, __file__, "train", "--model", folder, "--encoder", args.encoder]
     command += ["--train", files["train"], "--dev", files["dev"], *["--quick"] * args.quick]
     stopped = run(command, seconds=60 * args.minutes)
-    minutes = (time.monotonic() - begin) / 60
     finish(folder, args.encoder, args.out)
-    say(minutes=minutes, stopped=stopped)
+    say(stopped=stopped)
 
 
-def main() -> None:
-    args = options()
-    if args.command == "train" and args.model:
-        train(args.train, args.dev, args.encoder, args.model, quick=args.quick)
-        return
-    if args.command == "train":
-        train_within(args)
-        return
+def load(args: Namespace) -> Any:
     if args.command == "text":
         problem("cuts raw text only with models of Stanza that it downloads")
-    parser = load(args.model, threads=args.threads)
-    if args.command == "first":
-        parser.predict([FIRST], verbose=False)
-        return
-    blocks = read(args.input)
-    words = [words_of(block) for block in blocks]
-    result, seconds = timed(lambda: parser.predict(words, verbose=False))
-    trees = zip(blocks, result.arcs, result.rels, strict=True)
-    write((filled(*each) for each in trees), args.output)
-    say(seconds=seconds, words=sum(map(len, words)), megabytes=peak())
+    import_module("torch").set_num_threads(args.threads)
+    return parser_class().load(str(args.model / "parser"), bert=str(args.model / "encoder"))
+
+
+def parse(parser: Any, words: list[list[str]]) -> Any:
+    return parser.predict(words, verbose=False)
+
+
+def trees(parsed: Any) -> Iterator[Tree]:
+    return zip(parsed.arcs, parsed.rels, strict=True)
+
+
+def cut(parser: Any, text: str) -> NoReturn:
+    raise NotImplementedError
 
 
 if __name__ == "__main__":
-    main()
+    Driver(train, load, parse, trees, cut).main()

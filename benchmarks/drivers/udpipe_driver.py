@@ -4,36 +4,26 @@ With several threads, processes that were forked after loading take a share each
 """
 
 import multiprocessing
-import time
+from argparse import Namespace
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from common import (
-    FIRST,
-    filled,
-    options,
-    peak,
-    problem,
-    read,
-    rows_of,
-    say,
-    timed,
-    training_folder,
-    words_of,
-    write,
-)
+from common import Block, Driver, Tree, problem, rows_of, say, training_folder
 
 udpipe: Any = import_module("ufal.udpipe")
 model: Any
 """The model of this process."""
 
 
-def load(path: Path) -> None:
+def load(args: Namespace) -> Any:
+    """Load the model; return the processes to work in, if they are to be several."""
     global model
-    model = udpipe.Model.load(str(path / "english.udpipe"))
+    model = udpipe.Model.load(str(args.model / "english.udpipe"))
     if model is None:
         problem("the model cannot be loaded")
+    return multiprocessing.get_context("fork").Pool(args.threads) if args.threads > 1 else None
 
 
 def sentences_of(path: Path) -> Any:
@@ -49,19 +39,18 @@ def sentences_of(path: Path) -> Any:
     return sentences
 
 
-def train(train_file: Path, dev_file: Path, out: Path, *, quick: bool) -> None:
+def train(args: Namespace) -> None:
     error, default = udpipe.ProcessingError(), udpipe.Trainer.DEFAULT
-    settings = ("epochs=1", "iterations=1", "iterations=1") if quick else (default, default, default)
-    begin = time.monotonic()
-    data = [sentences_of(path) for path in (train_file, dev_file)]
+    settings = ("epochs=1", "iterations=1", "iterations=1") if args.quick else (default, default, default)
+    data = [sentences_of(path) for path in (args.train, args.dev)]
     trained = udpipe.Trainer.train("morphodita_parsito", *data, *settings, error)
     if error.occurred():
         problem(error.message)
-    made = training_folder(out) / "model"
+    made = training_folder(args.out) / "model"
     made.mkdir(exist_ok=True)
     (made / "english.udpipe").write_bytes(trained)
-    made.rename(out)
-    say(minutes=(time.monotonic() - begin) / 60, stopped=False)
+    made.rename(args.out)
+    say(stopped=False)
 
 
 def parsed(sentence: Any) -> tuple[list[str], list[int], list[str]]:
@@ -72,9 +61,9 @@ def parsed(sentence: Any) -> tuple[list[str], list[int], list[str]]:
     return [word.form for word in words], [word.head for word in words], [word.deprel for word in words]
 
 
-def trees(sentences: list[list[str]]) -> list[tuple[list[int], list[str]]]:
-    """Parse given words."""
-    found = []
+def share(sentences: list[list[str]]) -> list[Tree]:
+    """Parse given words in this process."""
+    found: list[Tree] = []
     for words in sentences:
         sentence = udpipe.Sentence()
         for word in words:
@@ -83,9 +72,20 @@ def trees(sentences: list[list[str]]) -> list[tuple[list[int], list[str]]]:
     return found
 
 
-def text_blocks(text: str) -> list[list[list[str]]]:
+def parse(pool: Any, words: list[list[str]]) -> list[Tree]:
+    if pool is None:
+        return share(words)
+    shares = [words[start : start + 64] for start in range(0, len(words), 64)]
+    return [tree for found in pool.map(share, shares, 1) for tree in found]
+
+
+def trees(found: list[Tree]) -> list[Tree]:
+    return found
+
+
+def cut(pool: Any, text: str) -> Iterator[Block]:
     """Cut raw text and parse it."""
-    tokenizer, error, blocks = model.newTokenizer(model.DEFAULT), udpipe.ProcessingError(), list[Any]()
+    tokenizer, error = model.newTokenizer(model.DEFAULT), udpipe.ProcessingError()
     tokenizer.setText(text)
     sentence = udpipe.Sentence()
     while tokenizer.nextSentence(sentence, error):
@@ -93,35 +93,9 @@ def text_blocks(text: str) -> list[list[list[str]]]:
         for token in reversed(list(sentence.multiwordTokens)):
             row = [f"{token.idFirst}-{token.idLast}", token.form, *"_" * 8]
             block.insert(token.idFirst - 1, row)
-        blocks.append(block)
+        yield block
         sentence = udpipe.Sentence()
-    return blocks
-
-
-def main() -> None:
-    args = options()
-    if args.command == "train":
-        train(args.train, args.dev, args.out, quick=args.quick)
-        return
-    load(args.model)
-    if args.command == "first":
-        trees([FIRST])
-        return
-    if args.command == "text":
-        write(text_blocks(args.input.read_text(encoding="utf-8")), args.output)
-        say(megabytes=peak())
-        return
-    blocks = read(args.input)
-    words = [words_of(block) for block in blocks]
-    if args.threads == 1:
-        found, seconds = timed(lambda: trees(words))
-    else:
-        shares = [words[start : start + 64] for start in range(0, len(words), 64)]
-        with multiprocessing.get_context("fork").Pool(args.threads) as pool:
-            found, seconds = timed(lambda: [tree for share in pool.map(trees, shares, 1) for tree in share])
-    write((filled(block, *tree) for block, tree in zip(blocks, found, strict=True)), args.output)
-    say(seconds=seconds, words=sum(map(len, words)), megabytes=peak())
 
 
 if __name__ == "__main__":
-    main()
+    Driver(train, load, parse, trees, cut).main()
