@@ -295,6 +295,81 @@ def calibration() -> str:
     )
 
 
+def peers() -> str:
+    result = load("peers")
+    ran = {name: row for name, row in result["peers"].items() if "problem" not in row}
+    header = ["", "LAS", "UAS", "LAS from text", "words/s, 1 thread", "2 threads", "peak MB", "first tree"]
+    header += ["installed MB", "model MB", "training, minutes of a core"]
+    rows = []
+    for row in ran.values():
+        speeds = row["words_per_second"]
+        training = "brought along" if row.get("brought") else f"{row['core_minutes']:.0f}{', stopped' * row['stopped']}"
+        installed = f"{row['installed_megabytes']:,.0f}"
+        if row["graphics_megabytes"]:
+            installed += f" ({row['installed_megabytes'] - row['graphics_megabytes']:,.0f} without CUDA)"
+        rows.append(
+            [
+                f"{row['title']} ({row['version']})",
+                *(f"{row['words'][metric]:.2f}" for metric in ("LAS", "UAS")),
+                f"{row['text']['LAS']:.2f}" if row["text"] else "—",
+                *(f"{speeds[threads]:,}" for threads in ("1", "2")),
+                f"{row['peak_megabytes']:,}",
+                f"{row['first_seconds']:.2f} s",
+                installed,
+                f"{row['model_megabytes']:,.1f}",
+                training,
+            ]
+        )
+    notes = [f"{row['title']} could not run: {row['problem']}." for row in result["peers"].values() if "problem" in row]
+    notes += [f"{row['title']} from text: {row['text_problem']}." for row in ran.values() if row.get("text_problem")]
+    return (
+        table(header, rows)
+        + f"\n{_better(ran)}\n\nEWT dev ({result['words']:,} words), CoNLL-18; training on EWT train with each parser's"
+        f" own defaults for at most {result['minutes']:.0f} minutes of both cores, on an "
+        f"{result['machine']['processor']}; hexatagger's model was not trained here: it learnt "
+        "from a larger model too, and from text without trees. All were chosen on this set. "
+        f"{' '.join([*notes, ''])}`{result['command']}`\n"
+    )
+
+
+def _better(ran: dict[str, Any]) -> str:
+    """Say who is ahead of hexatagger, and in what."""
+    own = ran.get("hexatagger")
+    if own is None or len(ran) == 1:
+        return ""
+    kinds: list[tuple[str, bool, Any]] = [  # what, whether more is better, how to get it
+        ("LAS from words", True, lambda row: row["words"]["LAS"]),
+        ("LAS from text", True, lambda row: row["text"] and row["text"]["LAS"]),
+        ("speed with one thread", True, lambda row: row["words_per_second"]["1"]),
+        ("speed with two", True, lambda row: row["words_per_second"]["2"]),
+        ("memory", False, lambda row: row["peak_megabytes"]),
+        ("time to the first tree", False, lambda row: row["first_seconds"]),
+        ("installed size", False, lambda row: row["installed_megabytes"]),
+        ("size of the model", False, lambda row: row["model_megabytes"]),
+    ]
+    ahead, first = [], []
+    for kind, more, get in kinds:
+        sign, mine = 1 if more else -1, get(own)
+        others = {row["title"].partition(",")[0]: get(row) for name, row in ran.items() if name != "hexatagger"}
+        better = {title: value for title, value in others.items() if value and sign * value > sign * mine}
+        if not better:
+            first.append(kind)
+            continue
+        ordered = sorted(better.items(), key=lambda item: -sign * item[1])
+        names = " and ".join(f"{title} ({_times(kind, more, value, mine)})" for title, value in ordered)
+        ahead.append(f"{kind}: {names}")
+    told = f"**What others do better** — {'; '.join(ahead)}." if ahead else "Nobody is ahead in any of these."
+    return told + (f" hexatagger is first in {', '.join(first)}." if first and ahead else "")
+
+
+def _times(kind: str, more: bool, value: float, mine: float) -> str:
+    """Say how far ahead: points of a score, times of all else."""
+    if kind.startswith("LAS"):
+        return f"by {value - mine:.2f}"
+    factor = value / mine if more else mine / value
+    return f"{factor:.1f} times {'as fast' if more else 'less'}"
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "decode": decode,
     "read": read,
@@ -316,6 +391,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "lift": lift,
     "illegal": illegal,
     "trained": trained,
+    "peers": peers,
 }
 
 

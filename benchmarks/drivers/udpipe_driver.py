@@ -1,4 +1,7 @@
-"""UDPipe 1: tokenizer, tagger and parser trained with its default options. Its training cannot be stopped half-way.
+"""UDPipe 1: tokenizer, tagger and parser trained with its default options.
+
+Its training cannot be stopped half-way, and the 20 rounds of the tagger alone would take an hour and a half: five are
+what fits into the hour with all the rest.
 
 With several threads, processes that were forked after loading take a share each: the package holds Python's lock.
 """
@@ -41,7 +44,7 @@ def sentences_of(path: Path) -> Any:
 
 def train(args: Namespace) -> None:
     error, default = udpipe.ProcessingError(), udpipe.Trainer.DEFAULT
-    settings = ("epochs=1", "iterations=1", "iterations=1") if args.quick else (default, default, default)
+    settings = ("epochs=1", "iterations=1", "iterations=1") if args.quick else (default, "iterations=5", default)
     data = [sentences_of(path) for path in (args.train, args.dev)]
     trained = udpipe.Trainer.train("morphodita_parsito", *data, *settings, error)
     if error.occurred():
