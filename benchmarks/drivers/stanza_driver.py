@@ -61,13 +61,15 @@ def train(args: Namespace) -> None:
     contracted = folder / "dev-contracted.conllu"
     contract(str(args.dev), str(contracted))
     learn("mwt_expander", "--train_file", args.train, "--eval_file", contracted, "--gold_file", args.dev)
-    learn("tagger", "--no_pretrain", "--train_file", args.train, "--eval_file", args.dev)
+    # tagger and parser save a model only when they have looked at dev: oftener than by default, so that there is a late
+    # one, as a step takes up to a minute of a core
+    often = ["--no_pretrain", "--eval_interval=10", "--fix_eval_interval"]
+    learn("tagger", *often, "--train_file", args.train, "--eval_file", args.dev)
     tagged = {path: folder / f"{path.stem}-tagged.conllu" for path in (args.train, args.dev)}
     for path, target in tagged.items():
         command = [sys.executable, "-m", "stanza.models.tagger", "--mode=predict", "--lang=en", "--shorthand=en_ewt"]
         places = ["--cpu", "--no_pretrain", f"--save_dir={made}", "--save_name=tagger.pt"]
         run([*command, *places, "--eval_file", path, "--output_file", target])
-    # it saves a model only when it has looked at dev: oftener than by default, so that there is a late one
     settings = ["--no_pretrain", "--no_checkpoint", "--eval_interval=25"]
     learn("parser", *settings, "--train_file", tagged[args.train], "--eval_file", tagged[args.dev])
     (made / "resources.json").write_text("{}")  # there is nothing to download
