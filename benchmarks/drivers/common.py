@@ -51,7 +51,7 @@ class Driver:
         if args.command == "train":
             self.train(args)
             return
-        loaded = self.load(args)
+        loaded, figures = self.load(args), dict[str, Any]()
         if args.command == "first":
             list(self.trees(self.parse(loaded, [FIRST])))
         elif args.command == "text":
@@ -62,7 +62,8 @@ class Driver:
             result, seconds = timed(lambda: self.parse(loaded, words))
             trees = zip(sentences, self.trees(result), strict=True)
             write((filled(block, *tree) for block, tree in trees), args.output)
-            say(seconds=seconds, words=sum(map(len, words)), megabytes=peak())
+            figures = {"seconds": seconds, "words": sum(map(len, words)), "megabytes": peak()}
+        say(**figures)  # always: a peer may have printed something before, and the last line is read
 
 
 def options() -> argparse.Namespace:

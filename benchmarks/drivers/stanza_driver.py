@@ -34,13 +34,16 @@ def train(args: Namespace) -> None:
     folder, begin, stopped = training_folder(args.out), time.monotonic(), list[str]()
     made = folder / "model"
 
+    def program(part: str) -> list[str]:
+        """Return the command that trains or runs a part of the pipeline."""
+        command = [sys.executable, "-m", f"stanza.models.{part}", "--lang=en", "--shorthand=en_ewt", "--cpu"]
+        return [*command, f"--save_dir={made}", f"--save_name={part}.pt"]
+
     def learn(part: str, *settings: str | Path) -> None:
         """Train a part of the pipeline; when its time is over, its best model so far is taken."""
         left = 60 * args.minutes - (time.monotonic() - begin)
         seconds = 60 * args.minutes * SHARES[part] if part in SHARES else left
-        command = [sys.executable, "-m", f"stanza.models.{part}", "--lang=en", "--shorthand=en_ewt", "--cpu"]
-        places = [f"--save_dir={made}", f"--save_name={part}.pt"]
-        if run([*command, *places, *settings, *(QUICK[part] if args.quick else [])], seconds=seconds):
+        if run([*program(part), *settings, *(QUICK[part] if args.quick else [])], seconds=seconds):
             stopped.append(part)
         if not (made / f"{part}.pt").exists():
             problem(f"the {part} had no model to save within the time")
@@ -67,11 +70,10 @@ def train(args: Namespace) -> None:
     learn("tagger", *often, "--train_file", args.train, "--eval_file", args.dev)
     tagged = {path: folder / f"{path.stem}-tagged.conllu" for path in (args.train, args.dev)}
     for path, target in tagged.items():
-        command = [sys.executable, "-m", "stanza.models.tagger", "--mode=predict", "--lang=en", "--shorthand=en_ewt"]
-        places = ["--cpu", "--no_pretrain", f"--save_dir={made}", "--save_name=tagger.pt"]
-        run([*command, *places, "--eval_file", path, "--output_file", target])
-    settings = ["--no_pretrain", "--no_checkpoint", "--eval_interval=25"]
-    learn("parser", *settings, "--train_file", tagged[args.train], "--eval_file", tagged[args.dev])
+        settings = ["--mode=predict", "--no_pretrain", "--eval_file", path, "--output_file", target]
+        run([*program("tagger"), *settings])
+    often = ["--no_pretrain", "--no_checkpoint", "--eval_interval=25"]
+    learn("parser", *often, "--train_file", tagged[args.train], "--eval_file", tagged[args.dev])
     (made / "resources.json").write_text("{}")  # there is nothing to download
     made.rename(args.out)
     say(stopped=bool(stopped), stopped_parts=stopped)

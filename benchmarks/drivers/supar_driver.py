@@ -79,8 +79,6 @@ def train(args: Namespace) -> None:
 
 
 def load(args: Namespace) -> Any:
-    if args.command == "text":
-        problem("cuts raw text only with models of Stanza that it downloads")
     import_module("torch").set_num_threads(args.threads)
     return parser_class().load(str(args.model / "parser"), bert=str(args.model / "encoder"))
 
@@ -94,7 +92,7 @@ def trees(parsed: Any) -> Iterator[Tree]:
 
 
 def cut(parser: Any, text: str) -> NoReturn:
-    raise NotImplementedError
+    problem("cuts raw text only with models of Stanza that it downloads")
 
 
 if __name__ == "__main__":
