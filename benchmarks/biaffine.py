@@ -10,6 +10,7 @@ import argparse
 import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from torch.nn import functional
 
 from hexatagger.config import ModelConfig, Recipe, TrainConfig
 from hexatagger.evaluate import evaluate
+from hexatagger.nn.check import read_treebank
 from hexatagger.nn.checkpoint import State
 from hexatagger.nn.data import IGNORE, Batch, Example
 from hexatagger.nn.folder import Model
@@ -156,13 +158,11 @@ def train_biaffine(job: Job, report: Report) -> State:
     An epoch is scored with both decoders: UAS and LAS are those of all trees, `projective UAS` and `projective LAS`
     those of the best projective tree.
     """
-    if job.recipe.model.relations != "separate":
-        job = _with(job, "model.relations=separate")
+    settings = ("model.relations=separate", "model.pointers=0", "model.hidden=0")  # what is above the word vectors
+    job = replace(job, recipe=job.recipe.with_settings(settings))
     accelerator = make_accelerator(job.recipe.training)
     job.out.mkdir(parents=True, exist_ok=True)
     model, data = prepare(job, accelerator)
-    from hexatagger.nn.check import read_treebank
-
     change_targets(read_treebank(job.train, purpose="train"), data.train)
     torch.manual_seed(job.recipe.training.seed)
     model.network = Biaffine(model.network, model.labels)  # type: ignore[assignment]
@@ -175,12 +175,6 @@ def train_biaffine(job: Job, report: Report) -> State:
         return scores
 
     return fit(model, data, job, accelerator, report, loss=biaffine_loss, score=score)
-
-
-def _with(job: Job, *settings: str) -> Job:
-    from dataclasses import replace
-
-    return replace(job, recipe=job.recipe.with_settings(settings))
 
 
 def main() -> None:

@@ -1,8 +1,11 @@
 """Batches, optimizer and checkpoints: the parts of the training loop one by one."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="learning needs the extra 'train'")
 pytest.importorskip("transformers", reason="learning needs the extra 'train'")
@@ -14,14 +17,16 @@ import torch
 from hexatagger.config import ModelConfig, Recipe, TrainConfig
 from hexatagger.conllu import read_conllu
 from hexatagger.nn.checkpoint import State, find_checkpoint, load_checkpoint, remove_checkpoints, save_checkpoint
-from hexatagger.nn.data import IGNORE, Example, batches, collate, collect_labels, encode
+from hexatagger.nn.data import IGNORE, Example, arcs_of_gaps, batches, collate, collect_labels, encode
 from hexatagger.nn.encoder import load_encoder
 from hexatagger.nn.model import Network
 from hexatagger.nn.optim import make_optimizer, set_rates, start_average, update_average, using
 from hexatagger.nn.teacher import load_soft, save_soft
-from hexatagger.pieces import Grams, Window
+from hexatagger.pieces import Grams, Pieces, Window
 from hexatagger.sentence import Sentence
-from hexatagger.tags import unlift
+from hexatagger.tags import from_heads, unlift
+from hexatagger.tags.bht import BHT, heads_to_tree
+from strategies import projective_trees
 from tiny import make_encoder, write_treebank
 
 CONFIG = ModelConfig(char_width=8, char_buckets=50, tasks=("upos", "feats", "lemma"))
@@ -90,8 +95,6 @@ def test_rare_values_and_unknown_ones_count_for_nothing(treebank: list[Sentence]
 def test_windows_of_a_long_sentence_count_each_word_once(tmp_path: Path, treebank: list[Sentence]) -> None:
     encoder = load_encoder(str(make_encoder(tmp_path, positions=34)))
     config = ModelConfig(encoder="tiny")
-    from hexatagger.pieces import Pieces
-
     heads = [0, *range(1, 60)]
     long = Sentence.from_words(["reads"] * 60, heads=heads, deprels=["root"] + ["obj"] * 59)
     labels = collect_labels([*treebank, long], config)
@@ -102,6 +105,45 @@ def test_windows_of_a_long_sentence_count_each_word_once(tmp_path: Path, treeban
     assert int((batch.targets["leaf"] != IGNORE).sum()) == 60
     assert int((batch.targets["internal"] != IGNORE).sum()) == 59
     assert batch.words == 60
+
+
+@given(heads=projective_trees(), order=st.sampled_from(["left", "right"]))
+def test_arcs_of_gaps_are_those_of_the_binary_head_tree(heads: list[int], order: Literal["left", "right"]) -> None:
+    nodes = list(heads_to_tree(heads, order).inorder()) if heads else []
+    above = {id(child): number // 2 + 1 for number, node in enumerate(nodes) for child in node.children}
+
+    def head_of(node: BHT) -> int:
+        if node.is_leaf:
+            return node.word
+        left, right = node.children
+        return head_of(left if node.side == "L" else right)
+
+    found = {name: values.tolist() for name, values in arcs_of_gaps(from_heads(heads, order)).items()}
+    for gap, node in enumerate(nodes[1::2], 1):
+        parts = [head_of(child) for child in node.children]
+        governor, dependent = parts if node.side == "L" else parts[::-1]
+        assert (found["governor"][gap - 1], found["dependent"][gap - 1]) == (governor, dependent)
+        assert heads[dependent - 1] == governor
+        assert found["above"][gap - 1] == above.get(id(node), 0)
+    assert all(values[-1:] == [IGNORE] * min(1, len(heads)) for values in found.values())
+
+
+def test_a_window_points_at_what_is_in_it(tmp_path: Path, treebank: list[Sentence]) -> None:
+    encoder = load_encoder(str(make_encoder(tmp_path, positions=34)))
+    config = ModelConfig(encoder="tiny", hidden=8, pointers=8)
+    heads = [0, *range(1, 60)]
+    heads[50] = 1
+    long = Sentence.from_words(["reads"] * 60, heads=heads, deprels=["root"] + ["obj"] * 59)
+    labels = collect_labels([*treebank, long], config)
+    example = encode(long, config, labels, Pieces(encoder.tokenizer, encoder.pieces), gold=True)
+    batch = collate([(example, window) for window in example.windows])
+    seen = 0
+    for window, targets in zip(example.windows, batch.targets["head"].tolist(), strict=True):
+        for place, target in enumerate(targets, window.start):
+            if target != IGNORE:
+                seen += 1
+                assert heads[place] == (target + window.start if target else 0)
+    assert seen == 59  # the head of word 51 is outside of its window
 
 
 def test_two_rates(tmp_path: Path, treebank: list[Sentence]) -> None:

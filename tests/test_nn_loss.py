@@ -62,8 +62,9 @@ def test_one_word_and_extreme_scores() -> None:
     assert log_partition(torch.ones(1, 1, 2), torch.zeros(1, 0, 4), torch.tensor([1])).item() == 1
 
 
-def make_batch(relations: str) -> tuple[Network, Batch]:
-    config = Recipe.from_dict({"model": {"relations": relations, "char_width": 8, "char_buckets": 50}}).model
+def make_batch(relations: str, **settings: int) -> tuple[Network, Batch]:
+    model = {"relations": relations, "char_width": 8, "char_buckets": 50, **settings}
+    config = Recipe.from_dict({"model": model}).model
     sentences = [
         Sentence.from_words(["What", "did", "she", "say", "happened"], heads=[5, 4, 4, 0, 4], deprels=list("aabcd")),
         Sentence.from_words(["Hi"], heads=[0], deprels=["c"]),
@@ -105,3 +106,18 @@ def test_a_teacher_that_is_sure_of_the_gold_changes_nothing() -> None:
         batch.soft[name] = ids, (target != IGNORE).float().unsqueeze(-1)
     assert torch.allclose(total_loss(scores, batch, TrainConfig(teacher_weight=0.6)), plain, rtol=1e-5)
     assert total_loss(scores, ignore_all(batch), TrainConfig(teacher_weight=0.6)).item() == 0
+
+
+def test_what_is_looked_at_counts_with_its_weight() -> None:
+    network, batch = make_batch("separate", hidden=8, pointers=8)
+    network.train()
+    scores = network(**batch.inputs)
+    without, half, whole = (
+        total_loss(scores, batch, TrainConfig(pointer_weight=weight)).item() for weight in (0.0, 0.5, 1.0)
+    )
+    # The forms begin at zero: all places are equally likely. Six heads and, for each of the four gaps, the gap above,
+    # its governor and its dependent, among none and all that can be looked at.
+    expected = 5 * math.log(5) + 1 * math.log(1) + 4 * (math.log(4) + 2 * math.log(6))
+    assert math.isclose(whole - without, expected, rel_tol=1e-4)
+    assert math.isclose(half - without, expected / 2, rel_tol=1e-4)
+    assert not {"head", "above", "governor", "dependent"} & set(network.eval()(**batch.inputs))

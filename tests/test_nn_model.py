@@ -47,12 +47,12 @@ def run(model: Model, sentences: list[Sentence]) -> list[Sentence]:
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # in transformers' DeBERTa
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("hidden", [0, 12])
+@pytest.mark.parametrize(("hidden", "pointers"), [(0, 0), (12, 0), (12, 8)])
 def test_every_family_alone_and_among_others(
-    family: str, hidden: int, treebank: list[Sentence], tmp_path: Path
+    family: str, hidden: int, pointers: int, treebank: list[Sentence], tmp_path: Path
 ) -> None:
     encoder = str(make_encoder(tmp_path, family))
-    config = ModelConfig(encoder=encoder, shape=True, tasks=("upos", "lemma"), hidden=hidden)
+    config = ModelConfig(encoder=encoder, shape=True, tasks=("upos", "lemma"), hidden=hidden, pointers=pointers)
     model = make_model(config, treebank)
     model.network.eval()
     with torch.no_grad():
@@ -81,12 +81,13 @@ def test_every_family_alone_and_among_others(
 OPTIONS = [
     ModelConfig(lstm_layers=2, lstm_width=8, char_width=8, char_buckets=50),
     ModelConfig(hidden=12, char_width=8, char_buckets=50),
+    ModelConfig(hidden=12, pointers=8, char_width=8, char_buckets=50),
     ModelConfig(relations="joint", lift="path", order="right", char_width=8, char_buckets=50),
     ModelConfig(pos="upos", pos_width=4, tasks=("upos", "xpos", "feats", "lemma"), char_width=8, char_buckets=50),
 ]
 
 
-@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "hidden", "joint", "pos"])
+@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "hidden", "pointers", "joint", "pos"])
 def test_options_of_characters(config: ModelConfig, treebank: list[Sentence]) -> None:
     model = make_model(config, treebank)
     model.network.eval()

@@ -38,6 +38,7 @@ RECIPE = """
 [model]
 shape = true
 hidden = 32
+pointers = 16
 dropout = 0.1
 tasks = ["upos", "xpos", "feats", "lemma"]
 
@@ -90,11 +91,14 @@ def gold(treebank: Path) -> list[Sentence]:
 
 def test_what_was_learnt_comes_out_in_32_and_in_8_bits(model: Path, gold: list[Sentence]) -> None:
     bare = [sentence.forms for sentence in gold]
+    state = json.loads((model / "training.json").read_text(encoding="utf-8"))
+    learnt = next(entry for entry in state["history"] if entry["epoch"] == state["best_epoch"])
+    assert learnt["LAS"] > 95
     for precision in ("fp32", "int8"):
         parsed = hexatagger.load(model, precision=precision).parse_words(bare)
         scores = {name: score.f1 for name, score in evaluate(gold, parsed).metrics.items()}
-        assert scores["LAS"] > 95, precision  # 100 on most machines; rounding differs between processors
-        assert min(scores["UPOS"], scores["Lemmas"], scores["UFeats"]) > 90, precision
+        for name in ("LAS", "UPOS", "XPOS", "UFeats", "Lemmas"):
+            assert abs(scores[name] - learnt[name]) < 5, (precision, name)  # two words of 44: rounding differs
 
 
 def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sentence]) -> None:

@@ -49,6 +49,9 @@ class ModelConfig:
     """After the embeddings, between LSTM layers and before the projections."""
     hidden: int = 0
     """Width of a hidden layer under tags and relations that sees a word and its neighbours; 0: none (the paper)."""
+    pointers: int = 0
+    """Width of attention under that layer which is taught what to look at: a word its head, the gap between two words
+    its arc and the gap above it in the binary head tree; 0: none (the paper)."""
     piece_dropout: float = 0.0
     """Share of the pieces that a pretrained encoder does not get to see in training, against learning by heart."""
     relations: Literal["separate", "joint"] = "separate"
@@ -78,7 +81,9 @@ class ModelConfig:
         if not self.encoder:
             raise ConfigError(f"model.encoder is empty: name a folder, a Hugging Face model or '{CHARACTERS}'")
         _check_range("model", self, least=1, names=("layers", "pos_width", "lstm_width", "char_width", "char_buckets"))
-        _check_range("model", self, least=0, names=("lstm_layers", "hidden"))
+        _check_range("model", self, least=0, names=("lstm_layers", "hidden", "pointers"))
+        if self.pointers and not self.hidden:
+            raise ConfigError("model.pointers needs a hidden layer above it: set model.hidden too")
         for name in ("dropout", "piece_dropout"):
             if not 0 <= (share := getattr(self, name)) < 1:
                 raise ConfigError(f"model.{name} {share} is not between 0 and 1")
@@ -112,6 +117,8 @@ class TrainConfig:
     """Likelihood of the gold tags among all (the paper's), or among legal tag sequences only."""
     task_weight: float = 0.3
     """Weight of the loss of each further task; the tree's is 1."""
+    pointer_weight: float = 0.2
+    """Weight of the loss of each of the four things that `model.pointers` are taught to look at."""
     teacher_weight: float = 0.7
     """Share of the teacher in the loss, if one is given."""
     teacher_tasks: tuple[Task, ...] = ("upos", "xpos", "feats", "lemma")
@@ -135,8 +142,8 @@ class TrainConfig:
         for task in self.teacher_tasks:
             check_choice("training.teacher_tasks", task, get_args(Task))
         _check_range("training", self, least=1, names=("epochs", "batch", "rare"))
-        zero = ("rate", "head_rate", "weight_decay", "clip", "task_weight", "seed", "patience", "checkpoint_minutes")
-        _check_range("training", self, least=0, names=zero)
+        zero = ("rate", "head_rate", "weight_decay", "clip", "task_weight", "pointer_weight", "seed", "patience")
+        _check_range("training", self, least=0, names=(*zero, "checkpoint_minutes"))
         for name in ("warmup", "average", "teacher_weight"):
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise ConfigError(f"training.{name} {value} is not between 0 and 1")

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hexatagger.config import ModelConfig, TrainConfig
+from hexatagger.nn.model import POINTERS
 from hexatagger.pieces import Grams, Ints, Pieces, Window
 from hexatagger.sentence import Sentence, Word
-from hexatagger.tags import from_heads, lift
+from hexatagger.tags import Hexatag, from_heads, lift
 from hexatagger.tags.labels import MISSING, Labels, LabelSet
 from hexatagger.tags.lemma import to_script
 from hexatagger.tags.projective import split_mark
@@ -119,6 +120,8 @@ def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Piec
             targets["relation"] = _ids(labels.relations, [base for base, _ in split])
             if len(labels.marks) > 1:
                 targets["mark"] = _ids(labels.marks, [mark for _, mark in split])
+        if config.pointers:
+            targets |= {"head": np.array(heads, np.int64)} | arcs_of_gaps(tags)
         for task in config.tasks:
             targets[task] = _ids(labels.tasks[task], [column(word, task) for word in sentence])
     pos = None
@@ -126,6 +129,35 @@ def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Piec
         numbers = np.array(labels.pos.ids([column(word, config.pos) for word in sentence]), np.int64)
         pos = np.where(numbers == MISSING, len(labels.pos), numbers)
     return Example(pieces.windows(sentence.forms), targets, pos)
+
+
+def arcs_of_gaps(tags: Sequence[int]) -> dict[str, Ints]:
+    """Return, for the gap behind every word, the gap above it in the binary head tree and the two words of its arc.
+
+    All are counted from 1, the gap behind word k is k; 0 means that there is none above. The last word has no gap.
+
+    >>> {name: values.tolist() for name, values in arcs_of_gaps([0, 3, 1, 2, 0, 5, 1]).items()}
+    {'above': [2, 0, 2, -100], 'governor': [2, 2, 4, -100], 'dependent': [1, 4, 3, -100]}
+    """
+    size = (len(tags) + 1) // 2
+    above, governor, dependent = (np.full(size, IGNORE, np.int64) for _ in range(3))
+    waiting: list[tuple[int, int]] = []  # gaps without their right part, with the head of their left one
+    for word in range(1, size + 1):
+        gap, head = 0, word  # the part that is finished: its gap, if it is more than a word, and its head
+        right_child = tags[2 * word - 2] == Hexatag.LEAF_R
+        while right_child:
+            below, (gap, left) = gap, waiting.pop()
+            if below:
+                above[below - 1] = gap
+            tag = tags[2 * gap - 1]
+            from_left = tag in (Hexatag.L_HEAD_L, Hexatag.R_HEAD_L)
+            governor[gap - 1], dependent[gap - 1] = (left, head) if from_left else (head, left)
+            head = left if from_left else head
+            right_child = tag in (Hexatag.R_HEAD_L, Hexatag.R_HEAD_R)
+        if gap:
+            above[gap - 1] = word if word < size else 0
+        waiting.append((word, head))
+    return {"above": above, "governor": governor, "dependent": dependent}
 
 
 def _ids(labels: LabelSet, strings: list[str]) -> Ints:
@@ -158,7 +190,8 @@ def collate(items: Sequence[Item], *, pad: int = 0) -> Batch:
             arrays["pos"][row, : len(window)] = example.pos[start:stop]
         first, last = window.keep
         for name, values in example.targets.items():
-            targets[name][row, first - start : last - start] = values[first:last]
+            kept = _within(values[first:last], start, stop) if name in POINTERS else values[first:last]
+            targets[name][row, first - start : last - start] = kept
     for name, (ids, _) in items[0][0].soft.items():
         chosen = np.zeros((size, words, ids.shape[1]), np.int64)
         shares = np.zeros((size, words, ids.shape[1]), np.float32)
@@ -174,6 +207,12 @@ def collate(items: Sequence[Item], *, pad: int = 0) -> Batch:
         sum(window.keep[1] - window.keep[0] for window in windows),
         torch.tensor([len(example.windows) == 1 for example, _ in items]),
     )
+
+
+def _within(places: Ints, start: int, stop: int) -> Ints:
+    """Count places from the start of a window; those outside of it count for nothing."""
+    inside = (places > start) & (places <= stop)
+    return np.where(inside, places - start, np.where(places == 0, 0, IGNORE))
 
 
 def ignore_all(batch: Batch) -> Batch:

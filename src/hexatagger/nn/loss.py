@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from hexatagger.config import TrainConfig
 from hexatagger.nn.data import IGNORE, Batch
-from hexatagger.nn.model import JOINT, TREE
+from hexatagger.nn.model import JOINT, POINTERS, TREE
 
 _NEVER = -1e9  # subtle: −inf would make NaN of the gradients
 
@@ -25,7 +25,7 @@ def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) 
     legal = _legal_rows(batch) if config.loss == "legal" else None
     for name, values in scores.items():
         values = values.float()
-        weight = 1.0 if name in TREE else config.task_weight
+        weight = 1.0 if name in TREE else config.pointer_weight if name in POINTERS else config.task_weight
         teacher = config.teacher_weight if name in batch.soft else 0.0
         targets = batch.targets[name]
         if legal is not None and name in ("leaf", "internal", JOINT):

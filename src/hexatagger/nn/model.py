@@ -1,7 +1,7 @@
 """The whole network: encoder, POS embedding, BiLSTM, and one linear projection per thing that is predicted.
 
-    pieces ──encoder──▶ words ──[+ POS]──[BiLSTM]──┬─[hidden]─▶ leaf · internal · relation · mark
-                                                   └──────────▶ upos · xpos · feats · lemma
+    pieces ──encoder──▶ words ──[+ POS]──[BiLSTM]──┬─[pointers]──[hidden]─▶ leaf · internal · relation · mark
+                                                   └──────────────────────▶ upos · xpos · feats · lemma
 
 As in Amini, Liu and Cotterell (2023): the last piece of a word stands for it, dropout after the embeddings, between
 LSTM layers and before the projections. A word's internal tag is the one to its right; the last word has none. As this
@@ -25,6 +25,9 @@ JOINT = "joint"
 """Name of the projection to leaf tags joined with relations: column = leaf tag × relations + relation."""
 TREE = ("leaf", "internal", "relation", "mark", JOINT)
 """The heads that spell the tree; all others are further tasks."""
+POINTERS = ("head", "above", "governor", "dependent")
+"""What attention is taught to look at, in training: a word its head; the gap behind a word the gap above it in the
+binary head tree, and the two words of its arc."""
 
 
 class Network(nn.Module):
@@ -50,10 +53,15 @@ class Network(nn.Module):
             self.lstm.append(BiLSTM(width, config.lstm_width))
             width = 2 * config.lstm_width
         self.width = width
-        self.around = Around(width, config.hidden, config.dropout) if config.hidden else None
+        self.around: Around | Pointers | None = None
+        if config.pointers:
+            self.around = Pointers(width, config.pointers, config.hidden, config.dropout)
+        elif config.hidden:
+            self.around = Around(width, config.hidden, config.dropout)
+        above = self.around.width if self.around else width
         self.heads = nn.ModuleDict()
         for name, size in head_sizes(config, labels).items():
-            self.heads[name] = nn.Linear(config.hidden if config.hidden and name in TREE else width, size)
+            self.heads[name] = nn.Linear(above if name in TREE else width, size)
 
     def forward(
         self,
@@ -72,9 +80,14 @@ class Network(nn.Module):
         return self.score(self.vectors(pieces, mask, spans, lengths, shapes, pos), lengths)
 
     def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
-        """Return the scores of every head, of word vectors."""
-        tree = vectors if self.around is None else self.around(vectors, lengths)
-        return {name: head(tree if name in TREE else vectors) for name, head in self.heads.items()}
+        """Return the scores of every head, of word vectors; in training those of the pointers too."""
+        tree, pointed = vectors, dict[str, Tensor]()
+        if isinstance(self.around, Pointers):
+            tree, pointed = self.around(vectors, lengths)
+        elif self.around is not None:
+            tree = self.around(vectors, lengths)
+        scores = {name: head(tree if name in TREE else vectors) for name, head in self.heads.items()}
+        return scores | pointed if self.training else scores
 
     def vectors(
         self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
@@ -228,17 +241,108 @@ class Around(nn.Module):
 
     def __init__(self, inputs: int, width: int, dropout: float) -> None:
         super().__init__()
+        self.width = width
         self.hidden = nn.Linear(3 * inputs, width)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         """Map (batch, words, inputs) to (batch, words, width)."""
-        places = torch.arange(vectors.shape[1], device=vectors.device).unsqueeze(0)
-        vectors = vectors * (places < lengths.unsqueeze(1)).unsqueeze(-1)  # behind the last word there is nothing
-        before = functional.pad(vectors[:, :-1], (0, 0, 1, 0))
-        after = functional.pad(vectors[:, 1:], (0, 0, 0, 1))
-        hidden = functional.leaky_relu(self.hidden(torch.cat([before, vectors, after], dim=-1)), 0.1)
+        hidden = functional.leaky_relu(self.hidden(_with_neighbours(vectors, lengths)), 0.1)
         return cast("Tensor", self.dropout(hidden))
+
+
+def _with_neighbours(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Put the vectors of the words before and after beside every word's own: (batch, words, 3 · width)."""
+    vectors = _words_only(vectors, lengths)
+    return torch.cat([functional.pad(vectors[:, :-1], (0, 0, 1, 0)), vectors, _next(vectors)], dim=-1)
+
+
+def _words_only(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Put zeros behind the last word of every sentence."""
+    places = torch.arange(vectors.shape[1], device=vectors.device).unsqueeze(0)
+    return vectors * (places < lengths.unsqueeze(1)).unsqueeze(-1)
+
+
+def _next(vectors: Tensor) -> Tensor:
+    """Return for every word the vector of the one after it."""
+    return functional.pad(vectors[:, 1:], (0, 0, 0, 1))
+
+
+class Pointers(nn.Module):
+    """That hidden layer with attention below it, which is taught what to look at.
+
+    Every word and the gap behind it see what they look at, and multiply it with what they are: so pairs of words count,
+    as in a biaffine parser. Whether the node of a gap is a left or a right child is told by the side on which the gap
+    above it is, and the side of its head by where its governor is: how likely each side is goes past the hidden layer.
+    """
+
+    def __init__(self, inputs: int, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.gap = _perceptron(2 * inputs, width, dropout)
+        sizes = {"head": (inputs, inputs), "above": (width, width)}
+        pointers = {name: Pointer(*sizes.get(name, (width, inputs)), width, dropout) for name in POINTERS}
+        self.each = nn.ModuleDict(pointers)
+        self.around = Around(inputs + (1 + len(POINTERS)) * width, hidden, dropout)
+        self.width = hidden + len(POINTERS) * (width + 3 * Pointer.SIDES)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """Map (batch, words, inputs) to (batch, words, width); return the scores of what is looked at too."""
+        vectors = _words_only(vectors, lengths)
+        gaps = self.gap(torch.cat([vectors, _next(vectors)], dim=-1))
+        seen, products, sides, scores = [vectors, gaps], list[Tensor](), list[Tensor](), dict[str, Tensor]()
+        for name, each in self.each.items():
+            pointer = cast("Pointer", each)
+            places = vectors if name == "head" else gaps
+            others, count = (gaps, lengths - 1) if name == "above" else (vectors, lengths)
+            scores[name] = pointer.score(places, others, count, itself=name in ("governor", "dependent"))
+            likely = scores[name].log_softmax(-1)
+            seen.append(pointer.look(likely, others))
+            products.append(pointer.own(places) * seen[-1])
+            sides.append(pointer.sides(likely))
+        hidden = self.around(torch.cat(seen, dim=-1), lengths)
+        return torch.cat([hidden, *products, _with_neighbours(torch.cat(sides, dim=-1), lengths)], dim=-1), scores
+
+
+class Pointer(nn.Module):
+    """Attention with one head, biaffine as in Dozat and Manning (2017): to one of the others, or to none of them."""
+
+    SIDES = 3
+    """Left, right, nowhere."""
+    LOWEST = -8.0
+    """Where the logarithm of how likely a side is stops to fall."""
+
+    def __init__(self, places: int, others: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.place, self.other = _perceptron(places, width, dropout), _perceptron(others, width, dropout)
+        self.own, self.value = _perceptron(places, width, dropout), _perceptron(others, width, dropout)
+        self.none = nn.Parameter(torch.zeros(others))
+        self.form = nn.Parameter(torch.zeros(width + 1, width))
+
+    def score(self, places: Tensor, others: Tensor, count: Tensor, *, itself: bool) -> Tensor:
+        """Return the scores of none and of `count` others, (batch, places, 1 + others); a place is `itself` one."""
+        places = functional.pad(self.place(places), (0, 1), value=1.0)
+        scores: Tensor = places @ self.form @ self.other(self._with_none(others)).transpose(1, 2)
+        numbers = torch.arange(scores.shape[2], device=scores.device)
+        hidden = numbers > count.reshape(-1, 1, 1)
+        return scores.masked_fill(hidden if itself else hidden | (numbers == numbers[1:].unsqueeze(1)), -1e9)
+
+    def look(self, likely: Tensor, others: Tensor) -> Tensor:
+        """Return what is seen of the others: (batch, places, width)."""
+        return cast("Tensor", likely.exp() @ self.value(self._with_none(others)))
+
+    def sides(self, likely: Tensor) -> Tensor:
+        """Return how likely it is on the left (with the place itself), on the right, or nowhere: (batch, places, 3)."""
+        numbers = torch.arange(likely.shape[2], device=likely.device)
+        right = numbers > numbers[1:].unsqueeze(1)
+        sums = [likely.masked_fill(~side, -1e9).logsumexp(-1) for side in (~right & (numbers > 0), right)]
+        return torch.stack([*sums, likely[..., 0]], dim=-1).clamp(min=self.LOWEST)
+
+    def _with_none(self, others: Tensor) -> Tensor:
+        return torch.cat([self.none.expand(others.shape[0], 1, -1), others], dim=1)
+
+
+def _perceptron(inputs: int, outputs: int, dropout: float) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, outputs), nn.LeakyReLU(0.1), nn.Dropout(dropout))
 
 
 class BiLSTM(nn.Module):

@@ -16,7 +16,7 @@ from hexatagger.errors import FormatError
 from hexatagger.files import read_lines
 from hexatagger.nn.data import IGNORE, Example, Soft, encode
 from hexatagger.nn.folder import Model, load_weights, save_weights
-from hexatagger.nn.model import head_sizes
+from hexatagger.nn.model import POINTERS, head_sizes
 from hexatagger.nn.predict import soft_tags
 from hexatagger.sentence import Sentence
 
@@ -46,7 +46,7 @@ def give(examples: Sequence[Example], soft: Sequence[dict[str, Soft]], model: Mo
     for example, tags in zip(examples, soft, strict=True):
         example.soft = {name: tags[name] for name in heads if name not in unheard}
         words = sum(window.keep[1] - window.keep[0] for window in example.windows)
-        for name in heads:
+        for name in (*heads, *(POINTERS if model.recipe.model.pointers else ())):
             if name not in example.targets:
                 example.targets[name] = np.full(words, IGNORE, np.int64)
 
