@@ -1,16 +1,17 @@
 """hexatagger beside other parsers: same train and dev of EWT, same machine, one run.
 
-python benchmarks/peers.py --work DIR --encoder MINILM [--only NAME]... [--minutes 60] [--train] [--part N]
+python benchmarks/peers.py --work DIR --encoder MINILM [--only NAME]... [--minutes 60] [--train | --speed] [--part N]
 
 Each peer gets an environment of its own in DIR/NAME/venv, is trained with its own documented defaults for as long as it
 wants within the time, and is driven by its program in `benchmarks/drivers/`, in its own interpreter. What is in DIR is
 not installed or trained again. With --train, nothing is measured: trainings may then run side by side, on a core each
-and for as many hours as there are cores. With --part all is tried on N sentences and a few steps; nothing is saved.
+and for as many hours as there are cores. With --speed, only words/s are measured again. With --part all is tried on N
+sentences and a few steps; nothing is saved.
 
 LAS, UAS     CoNLL-18 on dev, from the gold words and from raw text; where a peer gives two roots, the second hangs on
              the first
 words/s      from the gold words in memory to trees in memory, second time in the process, with 1 and with 2 threads
-             (processes where a peer has no threads)
+             (processes where a peer has no threads); the best of two rounds, in each of which all peers have their turn
 peak         the most memory that the process of one thread had, its model included
 first tree   a whole process that loads the model and parses one sentence of five words, median of five
 installed    all that `pip install` brought, without pip; of that what is for graphics cards only
@@ -43,7 +44,7 @@ from results import RESULTS, ROOT, load, save, treebank
 
 FILES = {part: f"UD_English-EWT/en_ewt-ud-{part}.conllu" for part in ("train", "dev")}
 DRIVERS = ROOT / "benchmarks" / "drivers"
-STARTS = 5
+STARTS, ROUNDS = 5, 2
 FOR_GRAPHICS = ("nvidia", "triton", "cuda")
 NOT_COUNTED = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence")
 
@@ -234,11 +235,7 @@ def measure(place: Place, files: dict[str, Path], gold: list[Sentence], options:
     if options.train:
         return figures
     print(f"{place.name}: measuring", flush=True)
-    speeds = {}
-    for threads in (2, 1):
-        said = place.parse("words", files["words"], threads=threads)
-        speeds[str(threads)] = round(said["words"] / said["seconds"])
-    figures |= {"words_per_second": speeds, "peak_megabytes": round(said["megabytes"])}  # of one thread
+    figures["peak_megabytes"] = round(place.parse("words", files["words"], threads=1)["megabytes"])
     figures["words"] = scores(gold, place.folder / "words.conllu")
     try:
         place.parse("text", files["dev-text"], threads=1)
@@ -249,22 +246,34 @@ def measure(place: Place, files: dict[str, Path], gold: list[Sentence], options:
     return figures | place.weight() | {"model_megabytes": _mega(_bytes(place.model))}
 
 
+def speeds(places: Sequence[Place], words: Path, rounds: int) -> dict[str, dict[str, list[int]]]:
+    """Return words per second of every peer with 1 and with 2 threads, of every round."""
+    found: dict[str, dict[str, list[int]]] = {place.name: {"1": [], "2": []} for place in places}
+    for number, place, threads in itertools.product(range(rounds), places, (1, 2)):
+        said = place.parse("words", words, threads=threads)
+        rate = round(said["words"] / said["seconds"])
+        found[place.name][str(threads)].append(rate)
+        print(f"round {number + 1}, {place.name}, {threads}: {rate:,} words/s", flush=True)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--only", action="append", choices=list(PEERS))
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--train", action="store_true")
+    parser.add_argument("--speed", action="store_true")
     parser.add_argument("--part", type=int)
     parser.add_argument("--encoder", type=Path)
     options = parser.parse_args()
     work = options.work.resolve()
     here = work / f"part-{options.part}" if options.part else work  # what is only tried is never taken for trained
     files, gold = prepare(here / "data", options.part)
-    earlier = load("peers")["peers"] if options.only and (RESULTS / "peers.json").exists() else {}
-    found: dict[str, Any] = dict(earlier)
-    for name in options.only or PEERS:
-        place = Place(name, work / name / "venv", here / name)
+    earlier = load("peers") if (options.only or options.speed) and (RESULTS / "peers.json").exists() else {}
+    found: dict[str, Any] = dict(earlier.get("peers", {}))
+    places = {name: Place(name, work / name / "venv", here / name) for name in options.only or PEERS}
+    for name, place in places.items() if not options.speed else ():
         place.folder.mkdir(exist_ok=True)
         try:
             figures = measure(place, files, gold, options)
@@ -272,15 +281,21 @@ def main() -> None:
             figures = {"problem": str(error).replace(str(work), "…")}
         found[name] = {"title": PEERS[name].title, "gives": PEERS[name].gives, **figures}
         print(json.dumps({name: found[name]}, indent=2), flush=True)
-        result = {
-            "file": FILES["dev"],
-            "sentences": len(gold),
-            "words": sum(map(len, gold)),
-            "minutes": options.minutes,
-            "peers": {each: found[each] for each in PEERS if each in found},
-        }
-        if not (options.part or options.train):
-            save("peers", result)
+    if options.train:
+        return
+
+    def keep() -> None:
+        counts = {"file": FILES["dev"], "sentences": len(gold), "words": sum(map(len, gold))}
+        minutes = earlier.get("minutes", options.minutes)
+        peers = {each: found[each] for each in PEERS if each in found}
+        if not options.part:
+            save("peers", counts | {"minutes": minutes, "peers": peers})
+
+    keep()
+    able = [place for name, place in places.items() if "problem" not in found.get(name, {"problem": "not measured"})]
+    for name, rates in speeds(able, files["words"], 1 if options.part else ROUNDS).items():
+        found[name]["words_per_second"] = rates
+    keep()
 
 
 if __name__ == "__main__":

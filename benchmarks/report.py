@@ -142,14 +142,11 @@ def serve() -> str:
 
 
 def accuracy() -> str:
-    return _compared(["hexatagger", "biaffine, projective", "biaffine, all trees"])
+    return _compared(["hexatagger", "pointers", "biaffine, projective", "biaffine, all trees"], _LAYERS)
 
 
 def hidden() -> str:
-    """Recipes differ in which of the two they have; the other is a side of its own."""
-    names = {"hexatagger": "as the recipe is", "hidden": "with a hidden layer", "linear": "without the hidden layer"}
-    parts = [_rows(["hexatagger", side], names) for side in ("hidden", "linear")]
-    return _comparison([row for rows, _ in parts for row in rows], [each for _, budgets in parts for each in budgets])
+    return _compared(["linear", "hidden", "pointers", "hexatagger"], _LAYERS | {"hexatagger": "as the recipe is"})
 
 
 def order() -> str:
@@ -169,33 +166,28 @@ def lift() -> str:
     return _compared(["hexatagger", "lift-path", "lift-head"], names)
 
 
-def _compared(sides: list[str], names: dict[str, str] | None = None) -> str:
-    """Return a table of the treebanks in which all the sides were trained."""
-    return _comparison(*_rows(sides, names or {}))
+_LAYERS = {"linear": "linear layers alone", "hidden": "with a hidden layer", "pointers": "with pointers below it"}
+"""What may be between the word vectors and the linear layers; recipes differ in it."""
 
 
-def _rows(sides: list[str], names: dict[str, str]) -> tuple[list[list[str]], list[str]]:
-    """Return the rows of a comparison, and what each treebank was trained with."""
+def _compared(sides: list[str], names: dict[str, str]) -> str:
+    """Return a table of the treebanks in which at least two of the sides were trained."""
     rows, budgets = [], []
     for path in sorted(RESULTS.glob("accuracy-*.json")):
         result = load(path.stem)
-        common = set.intersection(*({run["seed"] for run in result["runs"] if run["side"] == side} for side in sides))
-        if not (seeds := len(common)):
+        runs = {side: own for side in sides if (own := [run for run in result["runs"] if run["side"] == side])}
+        common = set.intersection(*({run["seed"] for run in own} for own in runs.values())) if len(runs) > 1 else set()
+        if not common:
             continue
-        runs = {
-            side: [run for run in result["runs"] if run["side"] == side and run["seed"] in common] for side in sides
-        }
-        budget = f"{result['train sentences']:,} sentences, {result['epochs']} epochs, {seeds} seed{'s' * (seeds > 1)}"
+        seeds = f"{len(common)} seed{'s' * (len(common) > 1)}"
+        budget = f"{result['train sentences']:,} sentences, {result['epochs']} epochs, {seeds}"
         treebank = result["treebank"].removeprefix("UD_").replace("_", " ")
         budgets.append(f"{treebank}: {budget}, `{result['recipe']}`")
         for side, own in runs.items():
+            own = [run for run in own if run["seed"] in common]
             minutes = statistics.mean(run["minutes"] for run in own)
             cells = [_spread([run[metric] for run in own]) for metric in ("UAS", "LAS")]
             rows.append([treebank, names.get(side, side), *cells, f"{minutes:.1f}"])
-    return rows, budgets
-
-
-def _comparison(rows: list[list[str]], budgets: list[str]) -> str:
     if not rows:
         raise FileNotFoundError("accuracy")
     return (
@@ -297,12 +289,11 @@ def calibration() -> str:
 
 def peers() -> str:
     result = load("peers")
-    ran = {name: row for name, row in result["peers"].items() if "problem" not in row}
+    ran = {name: row for name, row in result["peers"].items() if "words_per_second" in row}
     header = ["", "LAS", "UAS", "LAS from text", "words/s, 1 thread", "2 threads", "peak MB", "first tree"]
     header += ["installed MB", "model MB", "training, minutes of a core"]
     rows = []
     for row in ran.values():
-        speeds = row["words_per_second"]
         training = "brought along" if row.get("brought") else f"{row['core_minutes']:.0f}{', stopped' * row['stopped']}"
         installed = f"{row['installed_megabytes']:,.0f}"
         if row["graphics_megabytes"]:
@@ -312,7 +303,7 @@ def peers() -> str:
                 f"{row['title']} ({row['version']})",
                 *(f"{row['words'][metric]:.2f}" for metric in ("LAS", "UAS")),
                 f"{row['text']['LAS']:.2f}" if row["text"] else "—",
-                *(f"{speeds[threads]:,}" for threads in ("1", "2")),
+                *(f"{_rate(row, threads):,}" for threads in (1, 2)),
                 f"{row['peak_megabytes']:,}",
                 f"{row['first_seconds']:.2f} s",
                 installed,
@@ -332,6 +323,11 @@ def peers() -> str:
     )
 
 
+def _rate(row: dict[str, Any], threads: int) -> int:
+    rounds: list[int] = row["words_per_second"][str(threads)]
+    return max(rounds)  # others on the machine only ever take something away
+
+
 def _better(ran: dict[str, Any]) -> str:
     """Say who is ahead of hexatagger, and in what."""
     own = ran.get("hexatagger")
@@ -340,8 +336,8 @@ def _better(ran: dict[str, Any]) -> str:
     kinds: list[tuple[str, bool, Any]] = [  # what, whether more is better, how to get it
         ("LAS from words", True, lambda row: row["words"]["LAS"]),
         ("LAS from text", True, lambda row: row["text"] and row["text"]["LAS"]),
-        ("speed with one thread", True, lambda row: row["words_per_second"]["1"]),
-        ("speed with two", True, lambda row: row["words_per_second"]["2"]),
+        ("speed with one thread", True, lambda row: _rate(row, 1)),
+        ("speed with two", True, lambda row: _rate(row, 2)),
         ("memory", False, lambda row: row["peak_megabytes"]),
         ("time to the first tree", False, lambda row: row["first_seconds"]),
         ("installed size", False, lambda row: row["installed_megabytes"]),
