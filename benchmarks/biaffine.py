@@ -24,7 +24,7 @@ from hexatagger.nn.check import read_treebank
 from hexatagger.nn.checkpoint import State
 from hexatagger.nn.data import IGNORE, Batch, Example
 from hexatagger.nn.folder import Model
-from hexatagger.nn.model import Network
+from hexatagger.nn.model import Network, perceptron
 from hexatagger.nn.predict import run
 from hexatagger.nn.train import Data, Job, Report, fit, make_accelerator, prepare
 from hexatagger.sentence import Sentence
@@ -45,9 +45,9 @@ class Biaffine(nn.Module):
         words.heads = nn.ModuleDict(tasks)
         self.root = nn.Parameter(torch.zeros(words.width))
         dropout = words.config.dropout
-        self.arc_head, self.arc_word = _perceptron(words.width, ARC, dropout), _perceptron(words.width, ARC, dropout)
-        self.relation_head = _perceptron(words.width, RELATION, dropout)
-        self.relation_word = _perceptron(words.width, RELATION, dropout)
+        self.arc_head, self.arc_word = perceptron(words.width, ARC, dropout), perceptron(words.width, ARC, dropout)
+        self.relation_head = perceptron(words.width, RELATION, dropout)
+        self.relation_word = perceptron(words.width, RELATION, dropout)
         # Of a biaffine form the matrices begin at zero, as in the paper: arcs are equally likely at first.
         self.arc = nn.Parameter(torch.zeros(ARC + 1, ARC))
         self.relation = nn.Parameter(torch.zeros(len(labels.relations), RELATION + 1, RELATION + 1))
@@ -84,10 +84,6 @@ class Biaffine(nn.Module):
             "relation_word": self.relation_word(vectors),
             "form": self.relation,  # so that the loss has it too, whatever wraps the network
         }
-
-
-def _perceptron(inputs: int, outputs: int, dropout: float) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(inputs, outputs), nn.LeakyReLU(0.1), nn.Dropout(dropout))
 
 
 def relation_scores(scores: Mapping[str, Tensor], heads: Tensor) -> Tensor:

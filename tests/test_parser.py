@@ -38,7 +38,6 @@ RECIPE = """
 [model]
 shape = true
 hidden = 32
-pointers = 16
 dropout = 0.1
 tasks = ["upos", "xpos", "feats", "lemma"]
 
@@ -91,14 +90,21 @@ def gold(treebank: Path) -> list[Sentence]:
 
 def test_what_was_learnt_comes_out_in_32_and_in_8_bits(model: Path, gold: list[Sentence]) -> None:
     bare = [sentence.forms for sentence in gold]
-    state = json.loads((model / "training.json").read_text(encoding="utf-8"))
-    learnt = next(entry for entry in state["history"] if entry["epoch"] == state["best_epoch"])
-    assert learnt["LAS"] > 95
     for precision in ("fp32", "int8"):
         parsed = hexatagger.load(model, precision=precision).parse_words(bare)
         scores = {name: score.f1 for name, score in evaluate(gold, parsed).metrics.items()}
-        for name in ("LAS", "UPOS", "XPOS", "UFeats", "Lemmas"):
-            assert abs(scores[name] - learnt[name]) < 5, (precision, name)  # two words of 44: rounding differs
+        assert scores["LAS"] > 95, precision  # 100 on most machines; rounding differs between processors
+        assert min(scores["UPOS"], scores["Lemmas"], scores["UFeats"]) > 90, precision
+
+
+def test_pointers_come_out_in_32_and_in_8_bits(treebank: Path, gold: list[Sentence], tmp_path: Path) -> None:
+    recipe = Recipe.from_toml(RECIPE).with_encoder(str(make_encoder(tmp_path))).with_settings(["model.pointers=16"])
+    train(Job(recipe=recipe, train=[treebank], dev=[treebank], out=tmp_path / "model"), report=_no_warning)
+    for precision in ("fp32", "int8"):
+        parser = hexatagger.load(tmp_path / "model", precision=precision)
+        parsed = parser.parse_words([sentence.forms for sentence in gold])
+        assert evaluate(gold, parsed).metrics["LAS"].f1 > 95, precision
+        assert parser.parse_sentences(parsed, batch_size=1) == parsed
 
 
 def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sentence]) -> None:

@@ -83,7 +83,9 @@ class ModelConfig:
         _check_range("model", self, least=1, names=("layers", "pos_width", "lstm_width", "char_width", "char_buckets"))
         _check_range("model", self, least=0, names=("lstm_layers", "hidden", "pointers"))
         if self.pointers and not self.hidden:
-            raise ConfigError("model.pointers needs a hidden layer above it: set model.hidden too")
+            raise ConfigError(
+                "model.pointers needs a hidden layer above it: set model.hidden too, or model.pointers to 0"
+            )
         for name in ("dropout", "piece_dropout"):
             if not 0 <= (share := getattr(self, name)) < 1:
                 raise ConfigError(f"model.{name} {share} is not between 0 and 1")

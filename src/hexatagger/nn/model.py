@@ -278,7 +278,7 @@ class Pointers(nn.Module):
 
     def __init__(self, inputs: int, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.gap = _perceptron(2 * inputs, width, dropout)
+        self.gap = perceptron(2 * inputs, width, dropout)
         sizes = {"head": (inputs, inputs), "above": (width, width)}
         pointers = {name: Pointer(*sizes.get(name, (width, inputs)), width, dropout) for name in POINTERS}
         self.each = nn.ModuleDict(pointers)
@@ -313,8 +313,8 @@ class Pointer(nn.Module):
 
     def __init__(self, places: int, others: int, width: int, dropout: float) -> None:
         super().__init__()
-        self.place, self.other = _perceptron(places, width, dropout), _perceptron(others, width, dropout)
-        self.own, self.value = _perceptron(places, width, dropout), _perceptron(others, width, dropout)
+        self.place, self.other = perceptron(places, width, dropout), perceptron(others, width, dropout)
+        self.own, self.value = perceptron(places, width, dropout), perceptron(others, width, dropout)
         self.none = nn.Parameter(torch.zeros(others))
         self.form = nn.Parameter(torch.zeros(width + 1, width))
 
@@ -341,7 +341,8 @@ class Pointer(nn.Module):
         return torch.cat([self.none.expand(others.shape[0], 1, -1), others], dim=1)
 
 
-def _perceptron(inputs: int, outputs: int, dropout: float) -> nn.Sequential:
+def perceptron(inputs: int, outputs: int, dropout: float) -> nn.Sequential:
+    """Return one hidden layer, as a biaffine form has it on both of its sides."""
     return nn.Sequential(nn.Linear(inputs, outputs), nn.LeakyReLU(0.1), nn.Dropout(dropout))
 
 
