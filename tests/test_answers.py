@@ -1,16 +1,18 @@
 """Answers from made-up predictions, against enumeration: no network is needed."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import brute_force
-from hexatagger.annotate import Prediction
+from hexatagger.annotate import Prediction, best_trees, stitch
 from hexatagger.answers import Question, answer, tag_scores
 from hexatagger.decode import Constraints
 from hexatagger.folder import Temperature
+from hexatagger.pieces import Window
 from hexatagger.sentence import Sentence
 from hexatagger.tags import to_heads
 from hexatagger.tags.labels import Labels, LabelSet
@@ -48,6 +50,38 @@ def ask(
     question = Question(probabilities=True, k=k, temperature=temperature)
     [found] = answer([sentence], [prediction], LABELS, question, [constraints], lift="head")
     return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_tags_and_pointers_choose_together(seed: int) -> None:
+    prediction = predicted(seed, joint=False, size=3)  # has fewer sequences than are compared
+    leaf, internal = prediction.leaf, prediction.internal
+    pointed = np.random.default_rng(seed).normal(size=(3, 6)).astype(np.float32)  # of a batch with a longer sentence
+
+    def together(tags: tuple[int, ...]) -> float:
+        sums = brute_force.score(tags, leaf.tolist(), internal.tolist())
+        return sums + float(pointed[np.arange(3), to_heads(tags)].sum())
+
+    best = max(brute_force.legal_sequences(3), key=together)
+    plain, [chosen] = best_trees([prediction])[0], best_trees([replace(prediction, head=pointed)])
+    assert chosen.heads == to_heads(best)
+    found, other = best_trees([replace(prediction, head=pointed), prediction])
+    assert (found.heads, other.heads) == (chosen.heads, plain.heads)
+    shown, bare = ask(replace(prediction, head=pointed)), ask(prediction)
+    assert shown.heads == chosen.heads
+    assert sorted(each.heads for each in (shown, *shown.alternatives)) == sorted(
+        each.heads for each in (bare, *bare.alternatives)
+    )
+
+
+def test_pointers_of_windows_are_left_out() -> None:
+    whole = replace(predicted(1, joint=False), head=np.zeros((SIZE, SIZE + 1), np.float32))
+    none = np.zeros((SIZE, 2), np.int64)
+    windows = [Window(none[:, 0], none, none[:, 0], start, (start, start + SIZE)) for start in (0, SIZE)]
+    assert stitch([(windows[0], whole)]).head is not None
+    joined = stitch([(window, whole) for window in windows])
+    assert joined.head is None
+    assert len(joined.leaf) == 2 * SIZE
 
 
 Weights = dict[tuple[int, ...], float]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexatagger.decode import Constraints, best, kbest, posteriors, ranking, sequence_scores
+from hexatagger.decode import Constraints, best, candidates, kbest, posteriors, ranking, sequence_scores
 from hexatagger.decode.constraints import allowed_arcs
 from hexatagger.decode.search import ranked_trees
 from hexatagger.errors import DecodeError
@@ -38,6 +38,27 @@ def test_the_first_is_that_of_best(cases: list[Problem], k: int) -> None:
         assert trees[0].heads.tolist() == to_heads(tags.tolist())
         scores = [tree.score for tree in trees]
         assert scores == pytest.approx(sorted(scores, reverse=True), rel=1e-12)  # ties may round apart
+
+
+@given(st.lists(problems(), min_size=1, max_size=4), st.integers(1, 40))
+def test_candidates_are_the_trees_of_the_best_sequences(cases: list[Problem], rounds: int) -> None:
+    batch = stacked(cases)
+    log_z = posteriors(*batch).log_z
+    for row, (problem, trees) in enumerate(zip(cases, candidates(*batch, rounds), strict=True)):
+        shares = {tags: share for sequences in by_tree(problem).values() for share, tags in sequences}
+        least = sorted(shares.values(), reverse=True)[:rounds][-1]
+        found = {tuple(heads.tolist()) for heads, _, _ in trees}
+        assert len(found) == len(trees)
+        assert found >= {tuple(to_heads(tags)) for tags, share in shares.items() if share > least * (1 + 1e-9)}
+        assert found <= {tuple(to_heads(tags)) for tags, share in shares.items() if share >= least * (1 - 1e-9)}
+        for heads, tags, score in trees:
+            assert heads.tolist() == to_heads(tags.tolist())
+            assert math.exp(score - log_z[row]) == pytest.approx(shares[tuple(tags.tolist())], rel=1e-9)
+
+
+def test_candidates_of_one_tree_with_many_sequences() -> None:
+    [found] = candidates(*stacked([flat(20)]), 100)
+    assert [heads.tolist() for heads, _, _ in found] == [[21] * 20 + [0] + [21] * 20]
 
 
 @pytest.mark.parametrize("size", [30, 60, 200])

@@ -15,7 +15,9 @@ from hexatagger.tags import Scheme, unlift
 from hexatagger.tags.labels import Labels
 from hexatagger.tags.lemma import apply_script
 
-_TREE = ("leaf", "internal", "relation", "root", "mark", "relations")
+_TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head")
+_CANDIDATES = 16
+"""Of how many sequences the trees are compared with where words point."""
 
 
 @dataclass(slots=True)
@@ -36,6 +38,8 @@ class Prediction:
     """Best label per further task: (words,)."""
     relations: NDArray[np.float32] | None = None
     """Log-probabilities of all relations, where they were asked for: (words, 2 or 1, relations)."""
+    head: NDArray[np.float32] | None = None
+    """Log-probabilities of heads, where the network points at them: (words, at least 1 + words)."""
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -128,14 +132,33 @@ def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
     joined = {
         name: np.concatenate([prediction.arrays()[name][kept] for prediction, kept in cuts])
         for name in cuts[0][0].arrays()
+        if name != "head"  # a window knows nothing of the words outside
     }
     return Prediction.of(joined)
 
 
 def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
-    """Decode the best tree of every sentence."""
+    """Decode the best tree of every sentence.
+
+    Where the network points at heads, that is the tree for which tags and heads together say most, among the trees of
+    the best sequences.
+    """
+    if not all(prediction.head is None for prediction in predictions):
+        return _agreed(predictions)
     tags = decode.best(*batch(predictions))
     return labelled(predictions, decode.heads(tags), tags)
+
+
+def _agreed(predictions: Sequence[Prediction]) -> list[Tree]:
+    """Choose of every sentence the tree of which tags and heads together say most."""
+    chosen = []
+    for prediction, trees in zip(predictions, decode.candidates(*batch(predictions), _CANDIDATES), strict=True):
+        sums = [score for _, _, score in trees]
+        if prediction.head is not None:
+            places = np.arange(len(prediction.head))
+            sums = [score + float(prediction.head[places, heads].sum()) for heads, _, score in trees]
+        chosen.append(trees[int(np.argmax(sums))])
+    return labelled(predictions, [heads for heads, _, _ in chosen], [tags for _, tags, _ in chosen])
 
 
 def labelled(

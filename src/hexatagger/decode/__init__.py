@@ -5,6 +5,7 @@ For a batch of sentences at once:
     best                the best sequence, and `heads` of sequences
     posteriors          log Z over legal sequences and the probability of every tag; `log_z` alone
     arc_probabilities   the probability of every head of every word
+    candidates          the trees of the best sequences; their scores
     kbest               the k best different trees with their probabilities
     sample              draws from the distribution over legal sequences
     sequence_scores     sums of scores; less log Z, log-probabilities
@@ -25,7 +26,7 @@ from hexatagger.decode.constrained import (
 )
 from hexatagger.decode.constraints import Constraints, check_constraints
 from hexatagger.decode.marginals import Posteriors, log_z, posteriors
-from hexatagger.decode.ranking import Ranked, kbest
+from hexatagger.decode.ranking import Ranked, candidates, kbest
 from hexatagger.decode.sampling import sample
 from hexatagger.decode.trees import sequence_scores, tree_scores
 
@@ -39,6 +40,7 @@ __all__ = [
     "arc_probabilities",
     "best",
     "best_constrained",
+    "candidates",
     "check_constraints",
     "heads",
     "kbest",

@@ -30,6 +30,7 @@ from hexatagger.tags.hexatag import Hexatag
 
 _CELLS = 20_000
 """How many words are worked on at once."""
+_Trees = list[tuple[Ints, Tags]]
 _ROUNDS = 2000
 """How many sequences of a sentence are listed before trees are listed instead."""
 _CHANGE = np.array([1, 1, 0, 0, 0, 0, -1, -1])
@@ -49,6 +50,25 @@ class Ranked:
     """That of the tree: all its sequences together."""
 
 
+def candidates(
+    leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, rounds: int
+) -> list[list[tuple[Ints, Tags, float]]]:
+    """Return the different trees among the best sequences of each sentence, best first: heads, tags, score.
+
+    As many sequences are listed as there are `rounds`, whatever their trees are: O(N) each.
+
+    >>> [trees] = candidates(np.zeros((1, 2, 2)), np.log([[[3, 1, 9, 9]]]), [2], 5)
+    >>> [(heads.tolist(), f"{np.exp(score):.2f}") for heads, _, score in trees]
+    [([0, 1], '3.00'), ([2, 0], '1.00')]
+    """
+    leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
+    listed, _ = _listed(leaf_scores, internal_scores, sizes, rounds, rounds)
+    rows = np.repeat(np.arange(len(listed)), [len(trees) for trees in listed])
+    tags = [sequence for trees in listed for _, sequence in trees]
+    scores = iter(sequence_scores_unchecked(tags, leaf_scores, internal_scores, rows).tolist())
+    return [[(found, sequence, next(scores)) for found, sequence in trees] for trees in listed]
+
+
 def kbest(
     leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, k: int, *, totals: Scores | None = None
 ) -> list[list[Ranked]]:
@@ -65,7 +85,19 @@ def kbest(
     leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
     if totals is None:
         totals = log_z(leaf_scores, internal_scores, sizes)
-    listed: list[list[tuple[Ints, Tags]]] = [[] for _ in sizes]
+    listed, unfinished = _listed(leaf_scores, internal_scores, sizes, k, _ROUNDS)
+    for number in unfinished:
+        size = int(sizes[number])
+        leaves, nodes = leaf_scores[number, :size], internal_scores[number, : size - 1]
+        found = ranked_trees(leaves, nodes, allowed_arcs(Constraints(), size), first=listed[number][0][1])
+        listed[number] = [(heads([tags])[0], tags) for _, tags in itertools.islice(found, k)]
+    return _ranked(listed, leaf_scores, internal_scores, totals)
+
+
+def _listed(leaf: Scores, internal: Scores, sizes: Ints, k: int, rounds: int) -> tuple[list[_Trees], list[int]]:
+    """List k trees of every sentence, or those among so many sequences; and say for which there may be more."""
+    listed: list[_Trees] = [[] for _ in sizes]
+    unfinished: list[int] = []
     for number in np.flatnonzero(sizes == 0).tolist():
         listed[number].append((np.empty(0, np.intp), np.empty(0, np.int8)))
     todo, levels = by_size(sizes), LEVELS
@@ -73,18 +105,17 @@ def kbest(
         again = [np.empty(0, np.intp)]
         for part in alike(todo, sizes, cells=_CELLS, power=1, least=32):
             longest = int(sizes[part[0]])
-            leaves, nodes = leaf_scores[part, :longest], internal_scores[part, : longest - 1]
-            found, deeper = _list(leaves, nodes, sizes[part], k, levels)
+            leaves, nodes = leaf[part, :longest], internal[part, : longest - 1]
+            found, deeper, left = _list(leaves, nodes, sizes[part], k, levels, rounds)
+            unfinished += part[left].tolist()
             for number, trees in zip(part.tolist(), found, strict=True):
                 listed[number] = trees
             again.append(part[deeper])
         todo, levels = np.concatenate(again), 2 * levels
-    return _ranked(listed, leaf_scores, internal_scores, totals)
+    return listed, unfinished
 
 
-def _ranked(
-    listed: list[list[tuple[Ints, Tags]]], leaf: Scores, internal: Scores, totals: Scores
-) -> list[list[Ranked]]:
+def _ranked(listed: list[_Trees], leaf: Scores, internal: Scores, totals: Scores) -> list[list[Ranked]]:
     """Add scores and probabilities."""
     rows = np.repeat(np.arange(len(listed)), [len(trees) for trees in listed])
     flat = [tree for trees in listed for tree in trees]
@@ -102,12 +133,13 @@ def _ranked(
 
 
 def _list(
-    leaf: Scores, internal: Scores, sizes: Ints, k: int, levels: int
-) -> tuple[list[list[tuple[Ints, Tags]]], NDArray[np.bool_]]:
-    """List trees of sentences sorted by falling size, and say which need a table of more levels."""
+    leaf: Scores, internal: Scores, sizes: Ints, k: int, levels: int, rounds: int
+) -> tuple[list[_Trees], NDArray[np.bool_], Ints]:
+    """List trees of sentences sorted by falling size, say which need a table of more levels and which more rounds."""
     batch, words = leaf.shape[:2]
     lattice = _Lattice(leaf, internal, sizes, levels)
-    found: list[list[tuple[Ints, Tags]]] = [[] for _ in range(batch)]
+    found: list[_Trees] = [[] for _ in range(batch)]
+    none = np.empty(0, np.intp)
     seen: list[set[bytes]] = [set() for _ in range(batch)]
     deeper = np.zeros(batch, np.bool_)
     active = np.arange(batch)  # the sentences still at work; everything below goes with it
@@ -119,7 +151,7 @@ def _list(
     # By sentence and listed sequence: its pairs of tags, the sums when it is left, and the best of these.
     paths = np.empty((batch, 8, words - 1), np.int8)
     ways, tops = np.empty((batch, 8, 8 * (words - 1))), np.full((batch, 8), -np.inf)
-    for number in range(_ROUNDS):
+    for number in range(rounds):
         ahead, too_deep = lattice.leave(active, path, left_at)
         deeper[active[too_deep]] = True
         going = ~too_deep
@@ -131,7 +163,7 @@ def _list(
                 found[row].append((tree, sequences[place]))
                 going[place] = len(found[row]) < k
         if words == 1:
-            return found, deeper
+            return found, deeper, none
         if number == paths.shape[1]:  # twice the room
             paths, ways = (np.concatenate([array, np.empty_like(array)], axis=1) for array in (paths, ways))
             tops = np.concatenate([tops, np.full_like(tops, -np.inf)], axis=1)
@@ -139,7 +171,7 @@ def _list(
         # The best way to leave any of the listed sequences; there may be none left.
         going &= tops.max(1) > -np.inf
         if not going.any():
-            return found, deeper
+            return found, deeper, none
         if not going.all():
             active, paths, ways, tops = active[going], paths[going], ways[going], tops[going]
         rows, which = np.arange(len(active)), tops.argmax(1)
@@ -148,12 +180,7 @@ def _list(
         tops[rows, which] = ways[rows, which].max(1)
         left_at = way // 8
         path = lattice.follow(active, paths[rows, which], left_at, way % 8)
-    for row in active.tolist():
-        size = int(sizes[row])
-        leaves, nodes, everything = leaf[row, :size], internal[row, : size - 1], allowed_arcs(Constraints(), size)
-        listed = ranked_trees(leaves, nodes, everything, first=found[row][0][1])
-        found[row] = [(heads([tags])[0], tags) for _, tags in itertools.islice(listed, k)]
-    return found, deeper
+    return found, deeper, active
 
 
 class _Lattice:

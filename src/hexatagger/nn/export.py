@@ -162,7 +162,7 @@ def greatest_difference(model: Model, parser: Parser, dev: Sequence[Sentence]) -
             with torch.no_grad():
                 expected = graph.named(**{name: torch.from_numpy(array) for name, array in arrays.items()})
             found = parser.outputs(arrays)
-            for name in ("leaf", "internal"):
+            for name in [name for name in ("leaf", "internal", "head") if name in found]:
                 greatest = max(greatest, float(np.abs(found[name] - expected[name].numpy()).max()))
     return greatest
 

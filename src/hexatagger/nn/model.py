@@ -80,14 +80,14 @@ class Network(nn.Module):
         return self.score(self.vectors(pieces, mask, spans, lengths, shapes, pos), lengths)
 
     def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
-        """Return the scores of every head, of word vectors; in training those of the pointers too."""
+        """Return the scores of every head, of word vectors, and of what words point at; in training of gaps too."""
         tree, pointed = vectors, dict[str, Tensor]()
         if isinstance(self.around, Pointers):
             tree, pointed = self.around(vectors, lengths)
         elif self.around is not None:
             tree = self.around(vectors, lengths)
         scores = {name: head(tree if name in TREE else vectors) for name, head in self.heads.items()}
-        return scores | pointed if self.training else scores
+        return scores | (pointed if self.training else {name: pointed[name] for name in pointed if name == "head"})
 
     def vectors(
         self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
@@ -137,7 +137,7 @@ def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
 
     `roots` says of every relation whether it is a root word's: `relation` is the best of the others, `root` the best
     of these, each (…, 2 or 1). `relations` are the log-probabilities of all of them, for those who ask: (…, 2 or 1,
-    relations).
+    relations); `head` are those of heads, where words point at them.
     """
     leaf, internal, relation = tree_scores(scores)
     # subtle: where there is no relation of either kind the mask hides all of them alike, and the best is still the best
@@ -146,7 +146,10 @@ def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
     reduced["relation"] = torch.where(roots & ~roots.all(), lowest, relation).argmax(-1)
     reduced["root"] = torch.where(~roots & roots.any(), lowest, relation).argmax(-1)
     reduced["relations"] = relation if JOINT in scores else relation.log_softmax(-1)
-    further = [name for name in scores if name not in (JOINT, "leaf", "internal", "relation")]
+    if "head" in scores:
+        # subtle: no lower than this, or one word alone could speak against a tree
+        reduced["head"] = scores["head"].log_softmax(-1).clamp(min=Pointer.LOWEST)
+    further = [name for name in scores if name not in (JOINT, "leaf", "internal", "relation", "head")]
     return reduced | {name: scores[name].argmax(-1) for name in further}
 
 

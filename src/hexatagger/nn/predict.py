@@ -51,6 +51,7 @@ def soft_tags(network: Network, examples: Sequence[Example], *, pad: int) -> lis
     found: dict[int, list[tuple[Item, dict[str, Soft]]]] = {}
     for items, scores in run(network, examples, pad=pad):
         best = {name: values.softmax(-1).topk(min(_SOFT, values.shape[-1])) for name, values in scores.items()}
+        best.pop("head", None)  # its labels are words
         for row, item in enumerate(items):
             size = len(item[1])
             soft: dict[str, Soft] = {}
