@@ -12,8 +12,9 @@ left-first; with a `hidden` layer under tags and relations, with `pointers` belo
 head alone (`lift-path`, `lift-head`) instead of both. Scores are CoNLL-18 UAS and LAS on dev, gold words, of the best
 epoch. Runs that are done are in results/ already and are not made again.
 
-`illegal` says how many sentences have no tree if every tag is chosen alone, and what exact decoding gains over a greedy
-repair. `trained` keeps the scores of a model's best epoch, and how long it took, from the folder that training left.
+`illegal` says how many sentences have no tree if every tag is chosen alone, what exact decoding gains over a greedy
+repair, and what the votes of pointers gain besides, if the model has them. `trained` keeps the scores of a model's best
+epoch, and how long it took, from the folder that training left.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import random
 import resource
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +109,14 @@ def illegal(given: argparse.Namespace) -> None:
     predictions = predict(model.network, examples, model.labels, pad=model.pad)
     wrong = sum(not is_legal(_alone(each)) for each in predictions)
     scheme = model.recipe.model.lift
-    exact = annotate(gold, predictions, model.labels, lift=scheme)
-    repaired = annotate(gold, [_forced(each, greedy(each)) for each in predictions], model.labels, lift=scheme)
+    systems = {"voted": predictions} if model.recipe.model.pointers else {}
+    systems |= {"exact": [replace(each, head=None) for each in predictions]}
+    systems |= {"greedy": [_forced(each, greedy(each)) for each in predictions]}
     figures: dict[str, Any] = {"treebank": given.treebank, "model": given.name or given.model.name}
     figures |= {"sentences": len(gold), "illegal": wrong}
     figures["illegal percent"] = round(100 * wrong / len(gold), 2)
-    for name, system in (("exact", exact), ("greedy", repaired)):
-        metrics = evaluate(gold, system).metrics
+    for name, said in systems.items():
+        metrics = evaluate(gold, annotate(gold, said, model.labels, lift=scheme)).metrics
         figures[name] = {metric: round(metrics[metric].f1, 3) for metric in ("UAS", "LAS")}
     print(json.dumps(figures))
     save(f"illegal-{given.treebank}-{figures['model']}", figures, packages=("torch", "transformers"))

@@ -220,9 +220,11 @@ def illegal() -> str:
     for path in sorted(RESULTS.glob("illegal-*.json")):
         result = load(path.stem)
         share = f"{result['illegal']:,} of {result['sentences']:,} ({result['illegal percent']} %)"
-        scores = [f"{result[how][metric]:.2f}" for how in ("exact", "greedy") for metric in ("UAS", "LAS")]
+        scores = [f"{result[how][metric]:.2f}" for how in ("greedy", "exact") for metric in ("UAS", "LAS")]
+        scores += [f"{result['voted'][metric]:.2f}" if "voted" in result else "–" for metric in ("UAS", "LAS")]
         rows.append([f"{result['treebank'].removeprefix('UD_')}, {result['model']}", share, *scores])
-    header = ["", "sentences without a tree", "UAS exact", "LAS exact", "UAS repaired", "LAS repaired"]
+    kinds = [f"{metric} {how}" for how in ("repaired", "exact", "with votes") for metric in ("UAS", "LAS")]
+    header = ["", "sentences without a tree", *kinds]
     return table(header, rows) + "\n`python benchmarks/accuracy.py illegal`\n"
 
 

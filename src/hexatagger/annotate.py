@@ -16,7 +16,7 @@ from hexatagger.tags.labels import Labels
 from hexatagger.tags.lemma import apply_script
 
 _TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head")
-_CANDIDATES = 16
+_CANDIDATES = 32
 """Of how many sequences the trees are compared with where words point."""
 
 
@@ -153,11 +153,10 @@ def _agreed(predictions: Sequence[Prediction]) -> list[Tree]:
     """Choose of every sentence the tree of which tags and heads together say most."""
     chosen = []
     for prediction, trees in zip(predictions, decode.candidates(*batch(predictions), _CANDIDATES), strict=True):
-        sums = [score for _, _, score in trees]
+        sums = np.array([score for _, _, score in trees])
         if prediction.head is not None:
-            places = np.arange(len(prediction.head))
-            sums = [score + float(prediction.head[places, heads].sum()) for heads, _, score in trees]
-        chosen.append(trees[int(np.argmax(sums))])
+            sums += prediction.head[np.arange(len(prediction.head)), [heads for heads, _, _ in trees]].sum(1)
+        chosen.append(trees[int(sums.argmax())])
     return labelled(predictions, [heads for heads, _, _ in chosen], [tags for _, tags, _ in chosen])
 
 
