@@ -74,6 +74,26 @@ def test_tags_and_pointers_choose_together(seed: int) -> None:
     )
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_true_of_the_chosen_tree_does_not_change_it(seed: int) -> None:
+    pointed = 3 * np.random.default_rng(seed).normal(size=(SIZE, SIZE + 1)).astype(np.float32)
+    prediction = replace(predicted(seed, joint=False), head=pointed)
+    free = ask(prediction)
+    heads = dict(enumerate(free.heads, 1))
+    for known in (
+        Constraints(heads={2: heads[2]}),
+        Constraints(root=free.heads.index(0) + 1),
+        Constraints(heads=heads),
+    ):
+        found, by_tags = ask(prediction, known), ask(replace(prediction, head=None), known)
+        assert found.heads == free.heads
+        assert sorted(each.heads for each in (found, *found.alternatives)) == sorted(
+            each.heads for each in (by_tags, *by_tags.alternatives)
+        )
+    other = Constraints(forbidden=[(1, heads[1])])
+    assert ask(prediction, other).heads == ask(replace(prediction, head=None), other).heads
+
+
 def test_pointers_of_windows_are_left_out() -> None:
     whole = replace(predicted(1, joint=False), head=np.zeros((SIZE, SIZE + 1), np.float32))
     none = np.zeros((SIZE, 2), np.int64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hexatagger import decode
 from hexatagger.annotate import Prediction, Tree, batch, best_trees, labelled, writer
 from hexatagger.decode import Constraints
-from hexatagger.decode.constraints import joined
+from hexatagger.decode.constraints import allowed_arcs, joined, obeys
 from hexatagger.decode.trees import tree_scores_unchecked
 from hexatagger.errors import ConstraintError
 from hexatagger.folder import Temperature
@@ -140,6 +140,13 @@ def _given(prediction: Prediction, constraints: Constraints, labels: Labels, que
     leaf, internal = prediction.leaf, prediction.internal[: len(prediction.leaf) - 1]
     relations = _on_top_of(leaf, prediction.relations, Temperature())
     ranked = decode.kbest_constrained(leaf, internal, known, question.k, relation=relations, root=root)
+    if prediction.head is not None:
+        [voted] = best_trees([prediction])
+        if obeys(voted.heads, allowed_arcs(known, len(leaf), root=root), known.spans):
+            # It stays as it is: what is true of it already must not change it.
+            alone = replace(known, heads=dict(enumerate(voted.heads, 1)))
+            [first] = decode.kbest_constrained(leaf, internal, alone, 1, relation=relations, root=root)
+            ranked = [first, *(each for each in ranked if each.heads.tolist() != voted.heads)][: question.k]
     named = labelled([prediction] * len(ranked), [each.heads for each in ranked], [each.tags for each in ranked])
     fixed = frozenset(known.heads) | ({known.root} if known.root is not None else frozenset())
     trees = [
