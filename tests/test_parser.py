@@ -105,6 +105,7 @@ def test_pointers_come_out_in_32_and_in_8_bits(treebank: Path, gold: list[Senten
         parsed = parser.parse_words([sentence.forms for sentence in gold])
         assert evaluate(gold, parsed).metrics["LAS"].f1 > 95, precision
         assert parser.parse_sentences(parsed, batch_size=1) == parsed
+        assert all(each.head is not None for each in parser.predict(gold))
 
 
 def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sentence]) -> None:
