@@ -189,7 +189,7 @@ def test_two_processes_do_as_one(treebank: Path, tmp_path: Path) -> None:
 
 
 def test_a_teacher_and_more_text(treebank: Path, tmp_path: Path) -> None:
-    train(make_job(treebank, tmp_path / "teacher", "training.epochs=40"))
+    train(make_job(treebank, tmp_path / "teacher", "training.epochs=40", "model.hidden=32", "model.pointers=16"))
     (tmp_path / "more.txt").write_text("She sleeps today\n\nDogs bark\n")
     settings = ["training.epochs=40", "model.tasks=['upos', 'lemma']", "training.teacher_weight=1.0"]
     settings.append("training.teacher_tasks=['upos']")
