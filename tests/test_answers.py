@@ -94,13 +94,28 @@ def test_what_is_true_of_the_chosen_tree_does_not_change_it(seed: int) -> None:
     assert ask(prediction, other).heads == ask(replace(prediction, head=None), other).heads
 
 
+def test_relations_may_depend_on_heads() -> None:
+    pairs = np.array([[0, 1, 2, 1, 2], [0, 2, 1, 2, 1], [0, 1, 1, 2, 2], [0, 2, 2, 1, 1]])
+    prediction = replace(predicted(3, joint=False), head=np.zeros((SIZE, SIZE + 1), np.float32), pairs=pairs)
+    names = np.array(LABELS.relations.strings)
+    found = ask(prediction)
+    for tree in (found, *found.alternatives):
+        assert [word.deprel for word in tree] == names[pairs[np.arange(SIZE), tree.heads]].tolist()
+    word = 1 + next(place for place, head in enumerate(found.heads) if head)
+    other = "obj" if found[word - 1].deprel == "nsubj" else "nsubj"
+    told = ask(prediction, Constraints(heads=dict(enumerate(found.heads, 1)), relations={word: [other]}))
+    assert [each.deprel for each in told] == [other if each.id == word else each.deprel for each in found]
+
+
 def test_pointers_of_windows_are_left_out() -> None:
     whole = replace(predicted(1, joint=False), head=np.zeros((SIZE, SIZE + 1), np.float32))
+    whole.pairs = np.zeros((SIZE, SIZE + 1), np.int64)
     none = np.zeros((SIZE, 2), np.int64)
     windows = [Window(none[:, 0], none, none[:, 0], start, (start, start + SIZE)) for start in (0, SIZE)]
     assert stitch([(windows[0], whole)]).head is not None
     joined = stitch([(window, whole) for window in windows])
     assert joined.head is None
+    assert joined.pairs is None
     assert len(joined.leaf) == 2 * SIZE
 
 

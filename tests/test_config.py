@@ -66,6 +66,8 @@ def test_settings_change_single_keys() -> None:
         ('[model]\nencoder = ""', "model.encoder is empty"),
         ("[model]\ndropout = 1.0", "model.dropout 1.0 is not between"),
         ("[model]\npiece_dropout = -0.1", "model.piece_dropout -0.1 is not between"),
+        ("[model]\npointers = 8", "model.pointers needs a hidden layer above it: set model.hidden too"),
+        ('[model]\nrelations = "pairs"', "'pairs' needs to know the heads: set model.pointers too"),
     ],
 )
 def test_errors_name_the_key_the_value_and_the_remedy(text: str, message: str) -> None:

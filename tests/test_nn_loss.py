@@ -120,4 +120,23 @@ def test_what_is_looked_at_counts_with_its_weight() -> None:
     expected = 5 * math.log(5) + 1 * math.log(1) + 4 * (math.log(4) + 2 * math.log(6))
     assert math.isclose(whole - without, expected, rel_tol=1e-4)
     assert math.isclose(half - without, expected / 2, rel_tol=1e-4)
-    assert not {"head", "above", "governor", "dependent"} & set(network.eval()(**batch.inputs))
+    assert {"head", "above", "governor", "dependent"} & set(network.eval()(**batch.inputs)) == {"head"}
+
+
+def test_relations_are_learnt_for_the_gold_head() -> None:
+    network, batch = make_batch("pairs", hidden=8, pointers=8)
+    torch.nn.init.normal_(network.get_parameter("pairs.form"))
+    torch.nn.init.normal_(network.get_parameter("around.each.head.form"))
+    scores = network.train()(**batch.inputs)
+    others = {name: values for name, values in scores.items() if name not in ("pairs", "relation")}
+    expected = 0.0
+    for row, heads in enumerate(([4, 4, 4, 0, 4], [0])):  # of the tree without crossing arcs
+        for word, head in enumerate(heads):
+            target = batch.targets["relation"][row, word]
+            expected -= scores["pairs"][row, word, head].log_softmax(-1)[target].item()
+    found = total_loss(scores, batch, TrainConfig()) - total_loss(others, batch, TrainConfig())
+    assert math.isclose(found.item(), expected, rel_tol=1e-4)
+    batch.targets["head"][0] = IGNORE  # outside of a window: nothing is known of the relation either
+    rest = total_loss(scores, batch, TrainConfig()) - total_loss(others, batch, TrainConfig())
+    alone = scores["pairs"][1, 0, 0].log_softmax(-1)[batch.targets["relation"][1, 0]].item()
+    assert math.isclose(rest.item(), -alone, rel_tol=1e-4)

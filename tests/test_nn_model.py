@@ -1,7 +1,9 @@
 """The network: every family of encoders, every option, and results that do not depend on the batch."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,16 @@ from hexatagger.errors import ConfigError, FormatError
 from hexatagger.nn.data import collate, collect_labels, encode
 from hexatagger.nn.encoder import check_encoder, load_encoder
 from hexatagger.nn.folder import Model, load_model, save_model, save_weights
-from hexatagger.nn.model import BiLSTM, Network, pool, tree_scores
+from hexatagger.nn.model import (
+    BiLSTM,
+    Network,
+    Pairs,
+    given_head,
+    pool,
+    reduce_scores,
+    tree_scores,
+    whatever_the_head,
+)
 from hexatagger.nn.predict import parse, soft_tags
 from hexatagger.sentence import Sentence
 from tiny import FAMILIES, make_encoder, write_treebank
@@ -47,12 +58,14 @@ def run(model: Model, sentences: list[Sentence]) -> list[Sentence]:
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # in transformers' DeBERTa
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize(("hidden", "pointers"), [(0, 0), (12, 0), (12, 8)])
+@pytest.mark.parametrize(
+    "above", [{}, {"hidden": 12}, {"hidden": 12, "pointers": 8}, {"hidden": 12, "pointers": 8, "relations": "pairs"}]
+)
 def test_every_family_alone_and_among_others(
-    family: str, hidden: int, pointers: int, treebank: list[Sentence], tmp_path: Path
+    family: str, above: dict[str, Any], treebank: list[Sentence], tmp_path: Path
 ) -> None:
     encoder = str(make_encoder(tmp_path, family))
-    config = ModelConfig(encoder=encoder, shape=True, tasks=("upos", "lemma"), hidden=hidden, pointers=pointers)
+    config = ModelConfig(encoder=encoder, shape=True, tasks=("upos", "lemma"), **above)
     model = make_model(config, treebank)
     model.network.eval()
     with torch.no_grad():
@@ -82,12 +95,13 @@ OPTIONS = [
     ModelConfig(lstm_layers=2, lstm_width=8, char_width=8, char_buckets=50),
     ModelConfig(hidden=12, char_width=8, char_buckets=50),
     ModelConfig(hidden=12, pointers=8, char_width=8, char_buckets=50),
+    ModelConfig(hidden=12, pointers=8, relations="pairs", char_width=8, char_buckets=50),
     ModelConfig(relations="joint", lift="path", order="right", char_width=8, char_buckets=50),
     ModelConfig(pos="upos", pos_width=4, tasks=("upos", "xpos", "feats", "lemma"), char_width=8, char_buckets=50),
 ]
 
 
-@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "hidden", "pointers", "joint", "pos"])
+@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "hidden", "pointers", "pairs", "joint", "pos"])
 def test_options_of_characters(config: ModelConfig, treebank: list[Sentence]) -> None:
     model = make_model(config, treebank)
     model.network.eval()
@@ -156,6 +170,38 @@ def test_joint_scores_are_reduced_per_leaf_tag() -> None:
     leaf, _, relation = tree_scores({"joint": joint, "internal": torch.zeros(1, 1, 4)})
     assert torch.allclose(leaf[0, 0, 0] - leaf[0, 0, 1], torch.tensor(1.0))
     assert relation.shape == (1, 1, 2, 2)
+
+
+def test_pairs_are_scored_one_by_one() -> None:
+    torch.manual_seed(0)
+    pairs = Pairs(5, 3, dropout=0.5).eval()
+    torch.nn.init.normal_(pairs.form)
+    torch.nn.init.normal_(pairs.root)
+    vectors = torch.randn(2, 4, 5)
+    with torch.no_grad():
+        found = pairs(vectors, torch.tensor([4, 2]))
+        for word, head in itertools.product(range(4), range(5)):
+            own = torch.cat([pairs.word(vectors[0, word]), torch.ones(1)])
+            other = torch.cat([pairs.head(vectors[0, head - 1] if head else pairs.root), torch.ones(1)])
+            expected = torch.einsum("i,irj,j->r", own, pairs.form, other)
+            assert torch.allclose(found[0, word, head], expected, rtol=1e-4, atol=1e-4)
+        assert torch.equal(given_head(found, torch.tensor([[0, 4, 2, 1], [2, 0, 0, 0]]))[0, 1], found[0, 1, 4])
+
+
+def test_a_relation_whatever_the_head() -> None:
+    torch.manual_seed(0)
+    pairs, head = torch.randn(1, 3, 4, 2), torch.randn(1, 3, 4)
+    found = whatever_the_head(pairs, head).exp()
+    assert torch.allclose(found, (head.softmax(-1).unsqueeze(-1) * pairs.softmax(-1)).sum(2))
+    assert torch.allclose(found.sum(-1), torch.ones(1, 3))
+
+
+def test_the_best_relation_to_a_head_is_a_roots_or_none_of_these() -> None:
+    pairs = torch.tensor([[[[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]]]])
+    scores = {"leaf": torch.zeros(1, 1, 2), "internal": torch.zeros(1, 1, 4), "relation": torch.zeros(1, 1, 3)}
+    for roots, expected in (([True, False, False], [0, 2]), ([False, True, False], [1, 0]), ([False] * 3, [0, 0])):
+        found = reduce_scores({**scores, "pairs": pairs}, torch.tensor(roots))["pairs"]
+        assert found.tolist() == [[expected]]
 
 
 def test_no_sentences() -> None:

@@ -97,8 +97,12 @@ def test_what_was_learnt_comes_out_in_32_and_in_8_bits(model: Path, gold: list[S
         assert min(scores["UPOS"], scores["Lemmas"], scores["UFeats"]) > 90, precision
 
 
-def test_pointers_come_out_in_32_and_in_8_bits(treebank: Path, gold: list[Sentence], tmp_path: Path) -> None:
-    recipe = Recipe.from_toml(RECIPE).with_encoder(str(make_encoder(tmp_path))).with_settings(["model.pointers=16"])
+@pytest.mark.parametrize("relations", ["separate", "pairs"])
+def test_pointers_come_out_in_32_and_in_8_bits(
+    treebank: Path, gold: list[Sentence], relations: str, tmp_path: Path
+) -> None:
+    settings = ["model.pointers=16", f"model.relations={relations}"]
+    recipe = Recipe.from_toml(RECIPE).with_encoder(str(make_encoder(tmp_path))).with_settings(settings)
     train(Job(recipe=recipe, train=[treebank], dev=[treebank], out=tmp_path / "model"), report=_no_warning)
     for precision in ("fp32", "int8"):
         parser = hexatagger.load(tmp_path / "model", precision=precision)
@@ -106,6 +110,7 @@ def test_pointers_come_out_in_32_and_in_8_bits(treebank: Path, gold: list[Senten
         assert evaluate(gold, parsed).metrics["LAS"].f1 > 95, precision
         assert parser.parse_sentences(parsed, batch_size=1) == parsed
         assert all(each.head is not None for each in parser.predict(gold))
+        assert all((each.pairs is not None) == (relations == "pairs") for each in parser.predict(gold))
 
 
 def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sentence]) -> None:

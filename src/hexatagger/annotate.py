@@ -15,7 +15,7 @@ from hexatagger.tags import Scheme, unlift
 from hexatagger.tags.labels import Labels
 from hexatagger.tags.lemma import apply_script
 
-_TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head")
+_TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head", "pairs")
 _CANDIDATES = 32
 """Of how many sequences the trees are compared with where words point."""
 
@@ -40,6 +40,8 @@ class Prediction:
     """Log-probabilities of all relations, where they were asked for: (words, 2 or 1, relations)."""
     head: NDArray[np.float32] | None = None
     """Log-probabilities of heads, where the network points at them: (words, at least 1 + words)."""
+    pairs: Ints | None = None
+    """Best relation to each of these heads, where it depends on them: likewise."""
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -132,7 +134,7 @@ def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
     joined = {
         name: np.concatenate([prediction.arrays()[name][kept] for prediction, kept in cuts])
         for name in cuts[0][0].arrays()
-        if name != "head"  # a window knows nothing of the words outside
+        if name not in ("head", "pairs")  # a window knows nothing of the words outside
     }
     return Prediction.of(joined)
 
@@ -174,8 +176,12 @@ def labelled(
     places = np.arange(len(above))
     side = np.concatenate([sequence[::2] for sequence in tags]) if relation.shape[1] == 2 else np.zeros_like(places)
     found = np.where(above == 0, root[places, side], relation[places, side]).astype(np.int64)
-    ends = itertools.accumulate(map(len, heads))
-    return [Tree(tree.tolist(), found[end - len(tree) : end]) for tree, end in zip(heads, ends, strict=True)]
+    trees, end = [], 0
+    for prediction, tree in zip(predictions, heads, strict=True):
+        start, end = end, end + len(tree)
+        own = found[start:end] if prediction.pairs is None else prediction.pairs[places[: len(tree)], tree]
+        trees.append(Tree(tree.tolist(), own.astype(np.int64)))
+    return trees
 
 
 def batch(predictions: Sequence[Prediction]) -> tuple[NDArray[np.float32], NDArray[np.float32], Ints]:

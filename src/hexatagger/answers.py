@@ -149,10 +149,11 @@ def _given(prediction: Prediction, constraints: Constraints, labels: Labels, que
             ranked = [first, *(each for each in ranked if each.heads.tolist() != voted.heads)][: question.k]
     named = labelled([prediction] * len(ranked), [each.heads for each in ranked], [each.tags for each in ranked])
     fixed = frozenset(known.heads) | ({known.root} if known.root is not None else frozenset())
-    trees = [
-        Tree(tree.heads, tree.relations if each.relations is None else each.relations.astype(np.int64), fixed)
-        for tree, each in zip(named, ranked, strict=True)
-    ]
+    told = [word - 1 for word in known.relations]
+    for tree, each in zip(named, ranked, strict=True):
+        if each.relations is not None:
+            tree.relations[told] = each.relations[told]
+    trees = [replace(tree, fixed=fixed) for tree in named]
     found = _Answer(trees[0])
     if question:
         leaves, nodes, [size] = tag_scores([prediction], question.temperature.tags)

@@ -54,8 +54,9 @@ class ModelConfig:
     its arc and the gap above it in the binary head tree; 0: none (the paper)."""
     piece_dropout: float = 0.0
     """Share of the pieces that a pretrained encoder does not get to see in training, against learning by heart."""
-    relations: Literal["separate", "joint"] = "separate"
-    """Relations by a projection of their own, or joined with the leaf tag in one tag set as in the paper."""
+    relations: Literal["separate", "joint", "pairs"] = "separate"
+    """Relations by a projection of their own, or joined with the leaf tag in one tag set as in the paper; or scored for
+    a word with every head that it could have, where there are pointers."""
     order: Literal["left", "right"] = "left"
     """Which dependents of a word the binary head tree takes in first."""
     lift: Literal["head", "path", "head+path"] = "head+path"
@@ -85,6 +86,11 @@ class ModelConfig:
         if self.pointers and not self.hidden:
             raise ConfigError(
                 "model.pointers needs a hidden layer above it: set model.hidden too, or model.pointers to 0"
+            )
+        if self.relations == "pairs" and not self.pointers:
+            raise ConfigError(
+                "model.relations 'pairs' needs to know the heads: set model.pointers too, or model.relations to "
+                "'separate'"
             )
         for name in ("dropout", "piece_dropout"):
             if not 0 <= (share := getattr(self, name)) < 1:

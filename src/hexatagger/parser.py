@@ -47,6 +47,7 @@ _FILES: dict[str, tuple[str, ...]] = {
 }
 _POOL = 16  # batches' worth of sentences that are grouped by length together
 _MOST_PIECES = 8192  # in a batch: memory is bounded however long the sentences are
+_MOST_PAIRS = 2**18  # of them in a batch, where every two are looked at with every relation
 
 
 def load(
@@ -239,7 +240,8 @@ class Parser:
                 groups.setdefault(_size(window), []).append((number, window))
         found: list[list[tuple[Window, Prediction]]] = [[] for _ in sentences]
         for size, members in groups.items():
-            most = max(1, min(batch_size, _MOST_PIECES // size[0]))
+            room = _MOST_PAIRS // size[0] if self.config.relations == "pairs" else _MOST_PIECES
+            most = max(1, min(batch_size, room // size[0]))
             for start in range(0, len(members), most):
                 batch = members[start : start + most]
                 owners = [sentences[number] for number, _ in batch]

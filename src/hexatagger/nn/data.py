@@ -92,10 +92,13 @@ def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: 
     pos = LabelSet([])
     if config.pos:
         pos = LabelSet.collect(column(word, config.pos) for sentence in sentences for word in sentence)
-    separate = config.relations == "separate"
     return Labels(
         LabelSet.collect(relations.elements()),
-        LabelSet(["", *(mark for mark in LabelSet.collect(marks.elements()) if mark)] if separate else [""]),
+        LabelSet(
+            ["", *(mark for mark in LabelSet.collect(marks.elements()) if mark)]
+            if config.relations != "joint"
+            else [""]
+        ),
         frozenset(base for base in at_root if base not in elsewhere),
         tasks,
         pos,

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from hexatagger.config import TrainConfig
 from hexatagger.nn.data import IGNORE, Batch
-from hexatagger.nn.model import JOINT, POINTERS, TREE
+from hexatagger.nn.model import JOINT, PAIRS, POINTERS, TREE, given_head
 
 _NEVER = -1e9  # subtle: −inf would make NaN of the gradients
 
@@ -24,13 +24,20 @@ def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) 
     total = next(iter(scores.values())).new_zeros((), dtype=torch.float32)
     legal = _legal_rows(batch) if config.loss == "legal" else None
     for name, values in scores.items():
+        if name == PAIRS:  # part of the relation's
+            continue
         values = values.float()
         weight = 1.0 if name in TREE else config.pointer_weight if name in POINTERS else config.task_weight
         teacher = config.teacher_weight if name in batch.soft else 0.0
         targets = batch.targets[name]
         if legal is not None and name in ("leaf", "internal", JOINT):
             targets = targets.masked_fill(legal.unsqueeze(1), IGNORE)  # counted below
-        hard = functional.cross_entropy(values.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction="sum")
+        known = values
+        if name == "relation" and PAIRS in scores:
+            head = batch.targets["head"]
+            known = given_head(scores[PAIRS].float(), head.clamp(min=0))
+            targets = targets.masked_fill(head == IGNORE, IGNORE)
+        hard = functional.cross_entropy(known.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction="sum")
         total = total + weight * (1 - teacher) * hard
         if teacher:
             ids, shares = batch.soft[name]

@@ -5,7 +5,8 @@
 
 As in Amini, Liu and Cotterell (2023): the last piece of a word stands for it, dropout after the embeddings, between
 LSTM layers and before the projections. A word's internal tag is the one to its right; the last word has none. As this
-tag is as much about the next word, there may be a hidden layer (ours) that sees the words on both sides.
+tag is as much about the next word, there may be a hidden layer (ours) that sees the words on both sides. With pointers
+(ours too), relations may be scored for a word with every head that it could have.
 
 Every operation is one that ONNX has, with batch and length free: no packed sequences, no loops over the data.
 """
@@ -23,6 +24,8 @@ from hexatagger.tags.labels import Labels
 
 JOINT = "joint"
 """Name of the projection to leaf tags joined with relations: column = leaf tag × relations + relation."""
+PAIRS = "pairs"
+"""Name of the scores of relations for a word with every head that it could have."""
 TREE = ("leaf", "internal", "relation", "mark", JOINT)
 """The heads that spell the tree; all others are further tasks."""
 POINTERS = ("head", "above", "governor", "dependent")
@@ -59,8 +62,10 @@ class Network(nn.Module):
         elif config.hidden:
             self.around = Around(width, config.hidden, config.dropout)
         above = self.around.width if self.around else width
+        sizes = head_sizes(config, labels)
+        self.pairs = Pairs(width, sizes.pop("relation"), config.dropout) if config.relations == PAIRS else None
         self.heads = nn.ModuleDict()
-        for name, size in head_sizes(config, labels).items():
+        for name, size in sizes.items():
             self.heads[name] = nn.Linear(above if name in TREE else width, size)
 
     def forward(
@@ -87,6 +92,9 @@ class Network(nn.Module):
         elif self.around is not None:
             tree = self.around(vectors, lengths)
         scores = {name: head(tree if name in TREE else vectors) for name, head in self.heads.items()}
+        if self.pairs is not None:
+            scores[PAIRS] = self.pairs(vectors, lengths)
+            scores["relation"] = whatever_the_head(scores[PAIRS], pointed["head"])
         return scores | (pointed if self.training else {name: pointed[name] for name in pointed if name == "head"})
 
     def vectors(
@@ -137,7 +145,7 @@ def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
 
     `roots` says of every relation whether it is a root word's: `relation` is the best of the others, `root` the best
     of these, each (…, 2 or 1). `relations` are the log-probabilities of all of them, for those who ask: (…, 2 or 1,
-    relations); `head` are those of heads, where words point at them.
+    relations); `head` are those of heads, where words point at them, and `pairs` the best relation to each of these.
     """
     leaf, internal, relation = tree_scores(scores)
     # subtle: where there is no relation of either kind the mask hides all of them alike, and the best is still the best
@@ -149,7 +157,11 @@ def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
     if "head" in scores:
         # subtle: no lower than this, or one word alone could speak against a tree
         reduced["head"] = scores["head"].log_softmax(-1).clamp(min=Pointer.LOWEST)
-    further = [name for name in scores if name not in (JOINT, "leaf", "internal", "relation", "head")]
+    if PAIRS in scores:
+        to_root = (torch.arange(scores[PAIRS].shape[2], device=roots.device) == 0).unsqueeze(1)
+        fitting = (roots == to_root) | roots.all() | ~roots.any()
+        reduced[PAIRS] = torch.where(fitting, scores[PAIRS], lowest).argmax(-1)
+    further = [name for name in scores if name not in (JOINT, "leaf", "internal", "relation", "head", PAIRS)]
     return reduced | {name: scores[name].argmax(-1) for name in further}
 
 
@@ -342,6 +354,37 @@ class Pointer(nn.Module):
 
     def _with_none(self, others: Tensor) -> Tensor:
         return torch.cat([self.none.expand(others.shape[0], 1, -1), others], dim=1)
+
+
+class Pairs(nn.Module):
+    """Scores of relations for a word with every head that it could have, as in Dozat and Manning (2017)."""
+
+    WIDTH = 100
+
+    def __init__(self, inputs: int, relations: int, dropout: float) -> None:
+        super().__init__()
+        self.word, self.head = (perceptron(inputs, self.WIDTH, dropout) for _ in range(2))
+        self.root = nn.Parameter(torch.zeros(inputs))
+        self.form = nn.Parameter(torch.zeros(self.WIDTH + 1, relations, self.WIDTH + 1))
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """Map (batch, words, inputs) to (batch, words, 1 + words, relations); the first head is the root."""
+        vectors = _words_only(vectors, lengths)
+        heads = self.head(torch.cat([self.root.expand(vectors.shape[0], 1, -1), vectors], dim=1))
+        words, heads = (functional.pad(each, (0, 1), value=1.0) for each in (self.word(vectors), heads))
+        by_relation = (words @ self.form.flatten(1)).reshape(*words.shape[:2], *self.form.shape[1:])
+        scores: Tensor = by_relation @ heads.transpose(1, 2).unsqueeze(1)
+        return scores.transpose(2, 3)
+
+
+def whatever_the_head(pairs: Tensor, head: Tensor) -> Tensor:
+    """Return the log-probabilities of a word's relations, its head being any: (batch, words, relations)."""
+    return (head.log_softmax(-1).unsqueeze(-1) + pairs.log_softmax(-1)).logsumexp(2)
+
+
+def given_head(pairs: Tensor, head: Tensor) -> Tensor:
+    """Return the scores of relations to given heads (batch, words), 0 being the root: (batch, words, relations)."""
+    return pairs.gather(2, head[..., None, None].expand(-1, -1, 1, pairs.shape[-1])).squeeze(2)
 
 
 def perceptron(inputs: int, outputs: int, dropout: float) -> nn.Sequential:

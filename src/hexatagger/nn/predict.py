@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from hexatagger.annotate import Prediction, annotate, stitch
 from hexatagger.config import TrainConfig
 from hexatagger.nn.data import Example, Item, Soft, collate, cut
-from hexatagger.nn.model import Network, reduce_scores
+from hexatagger.nn.model import PAIRS, Network, reduce_scores
 from hexatagger.pieces import Window
 from hexatagger.sentence import Sentence
 from hexatagger.tags.labels import Labels
@@ -50,8 +50,8 @@ def soft_tags(network: Network, examples: Sequence[Example], *, pad: int) -> lis
     network.eval()
     found: dict[int, list[tuple[Item, dict[str, Soft]]]] = {}
     for items, scores in run(network, examples, pad=pad):
-        best = {name: values.softmax(-1).topk(min(_SOFT, values.shape[-1])) for name, values in scores.items()}
-        best.pop("head", None)  # its labels are words
+        heads = {name: values for name, values in scores.items() if name not in ("head", PAIRS)}  # not about words
+        best = {name: values.softmax(-1).topk(min(_SOFT, values.shape[-1])) for name, values in heads.items()}
         for row, item in enumerate(items):
             size = len(item[1])
             soft: dict[str, Soft] = {}

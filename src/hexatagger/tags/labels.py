@@ -76,8 +76,8 @@ class LabelSet:
 class Labels:
     """All label sets of a model.
 
-    With relations = "separate", `relations` are those of the treebank and `marks` what the lifting scheme appends to
-    them ("" first: not lifted). With "joint", `relations` are marked ones and `marks` has nothing but "".
+    With relations = "separate" or "pairs", `relations` are those of the treebank and `marks` what the lifting scheme
+    appends to them ("" first: not lifted). With "joint", `relations` are marked ones and `marks` has nothing but "".
     """
 
     relations: LabelSet
