@@ -7,10 +7,10 @@ python benchmarks/accuracy.py illegal  --model DIR --treebank UD_English-EWT
 python benchmarks/accuracy.py trained  --model DIR --name "MiniLM alone"
 
 The sides: `hexatagger` as the recipe is; `biaffine`, the baseline with both of its decoders; `right-first` instead of
-left-first; with a `hidden` layer under tags and relations, with `pointers` below that, or without both (`linear`);
-`joint` relations instead of separate ones; the `legal` loss instead of the plain one; lifting by the path or by the
-head alone (`lift-path`, `lift-head`) instead of both. Scores are CoNLL-18 UAS and LAS on dev, gold words, of the best
-epoch. Runs that are done are in results/ already and are not made again.
+left-first; with a `hidden` layer under tags and relations, with `pointers` below that, with relations for `pairs` of
+words besides, or without all of it (`linear`); `joint` relations instead of separate ones; the `legal` loss instead of
+the plain one; lifting by the path or by the head alone (`lift-path`, `lift-head`) instead of both. Scores are CoNLL-18
+UAS and LAS on dev, gold words, of the best epoch. Runs that are done are in results/ already and are not made again.
 
 `illegal` says how many sentences have no tree if every tag is chosen alone, what exact decoding gains over a greedy
 repair, and what the votes of pointers gain besides, if the model has them. `trained` keeps the scores of a model's best
@@ -47,9 +47,10 @@ from results import RESULTS, SHARED, load, save
 SIDES: dict[str, list[str]] = {
     "hexatagger": [],
     "biaffine": [],
-    "linear": ["model.pointers=0", "model.hidden=0"],
-    "hidden": ["model.pointers=0", "model.hidden=500"],
-    "pointers": ["model.pointers=300", "model.hidden=500"],
+    "linear": ["model.hidden=0", "model.pointers=0", "model.relations=separate"],
+    "hidden": ["model.hidden=500", "model.pointers=0", "model.relations=separate"],
+    "pointers": ["model.hidden=500", "model.pointers=300", "model.relations=separate"],
+    "pairs": ["model.hidden=500", "model.pointers=300", "model.relations=pairs"],
     "right-first": ["model.order=right"],
     "joint": ["model.relations=joint"],
     "legal": ["training.loss=legal"],

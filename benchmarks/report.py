@@ -142,12 +142,23 @@ def serve() -> str:
 
 
 def accuracy() -> str:
-    names = {"hexatagger": "hexatagger, as the recipe is", "pointers": "hexatagger with pointers"}
-    return _compared(["hexatagger", "pointers", "biaffine, projective", "biaffine, all trees"], names)
+    names = {
+        "hexatagger": "hexatagger, as the recipe is",
+        "pointers": "hexatagger with pointers",
+        "pairs": "hexatagger with pointers and pairs",
+    }
+    return _compared(["hexatagger", "pointers", "pairs", "biaffine, projective", "biaffine, all trees"], names)
 
 
 def hidden() -> str:
-    return _compared(["linear", "hidden", "pointers", "hexatagger"], _LAYERS | {"hexatagger": "as the recipe is"})
+    names = {
+        "linear": "linear layers alone",
+        "hidden": "with a hidden layer",
+        "pointers": "with pointers below it",
+        "pairs": "with relations for pairs besides",
+        "hexatagger": "as the recipe is",
+    }
+    return _compared(list(names), names)
 
 
 def order() -> str:
@@ -165,10 +176,6 @@ def loss() -> str:
 def lift() -> str:
     names = {"hexatagger": "head+path", "lift-path": "path", "lift-head": "head"}
     return _compared(["hexatagger", "lift-path", "lift-head"], names)
-
-
-_LAYERS = {"linear": "linear layers alone", "hidden": "with a hidden layer", "pointers": "with pointers below it"}
-"""What may be between the word vectors and the linear layers; recipes differ in it."""
 
 
 def _compared(sides: list[str], names: dict[str, str]) -> str:
