@@ -212,6 +212,14 @@ def test_a_teacher_and_more_text(treebank: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_a_student_may_score_relations_otherwise(treebank: Path, tmp_path: Path) -> None:
+    train(make_job(treebank, tmp_path / "teacher", "training.epochs=30"))
+    pairs = ["model.hidden=32", "model.pointers=16", "model.relations=pairs"]
+    settings = ["training.epochs=40", "training.teacher_weight=1.0", *pairs]  # of relations only what the teacher says
+    state = train(make_job(treebank, tmp_path / "student", *settings, teacher=tmp_path / "teacher"))
+    assert state.best > 90
+
+
 def test_errors_before_any_work(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
