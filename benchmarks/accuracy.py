@@ -165,7 +165,7 @@ def _forced(prediction: Prediction, tags: list[int]) -> Prediction:
     leaf[np.arange(len(leaf)), tags[::2]] = 0
     internal[np.arange(len(leaf) - 1), np.array(tags[1::2], int) - int(Hexatag.L_HEAD_L)] = 0
     assert decode.best(leaf[None], internal[None], [len(leaf)])[0].tolist() == tags
-    return Prediction(leaf, internal, prediction.relation, prediction.root, prediction.mark, prediction.tasks)
+    return replace(prediction, leaf=leaf, internal=internal, head=None)
 
 
 def main() -> None:

@@ -165,6 +165,16 @@ def test_long_sentences_are_parsed_in_windows(treebank: list[Sentence], tmp_path
     assert np.allclose(soft["internal"][1].sum(1), 1, atol=1e-2)
 
 
+def test_windows_are_short_where_every_two_words_are_looked_at(treebank: list[Sentence]) -> None:
+    pairs = next(config for config in OPTIONS if config.relations == "pairs")
+    plain = replace(pairs, pointers=0, relations="separate")
+    long = Sentence.from_words(["reads", "papers"] * 450)
+    for config, least, most in ((plain, 1, 1), (pairs, 3, 5)):
+        model = make_model(config, treebank)
+        assert least <= len(model.cutter().windows(long.forms)) <= most
+        assert [len(each) for each in run(model, [long, treebank[0]])] == [900, len(treebank[0])]
+
+
 def test_joint_scores_are_reduced_per_leaf_tag() -> None:
     joint = torch.tensor([[[0.0, 3.0, 2.0, 1.0]]])  # l root, l obj, r root, r obj
     leaf, _, relation = tree_scores({"joint": joint, "internal": torch.zeros(1, 1, 4)})

@@ -1,7 +1,7 @@
 """Predicted numbers → the columns of a Sentence: the last step of parsing, the same for training and running."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -145,21 +145,22 @@ def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
     Where the network points at heads, that is the tree for which tags and heads together say most, among the trees of
     the best sequences.
     """
-    if not all(prediction.head is None for prediction in predictions):
-        return _agreed(predictions)
     tags = decode.best(*batch(predictions))
-    return labelled(predictions, decode.heads(tags), tags)
+    heads = decode.heads(tags)
+    voting = [number for number, prediction in enumerate(predictions) if prediction.head is not None]
+    for number, (tree, sequence) in zip(voting, _voted([predictions[each] for each in voting]), strict=True):
+        heads[number], tags[number] = tree, sequence
+    return labelled(predictions, heads, tags)
 
 
-def _agreed(predictions: Sequence[Prediction]) -> list[Tree]:
-    """Choose of every sentence the tree of which tags and heads together say most."""
-    chosen = []
-    for prediction, trees in zip(predictions, decode.candidates(*batch(predictions), _CANDIDATES), strict=True):
-        sums = np.array([score for _, _, score in trees])
-        if prediction.head is not None:
-            sums += prediction.head[np.arange(len(prediction.head)), [heads for heads, _, _ in trees]].sum(1)
-        chosen.append(trees[int(sums.argmax())])
-    return labelled(predictions, [heads for heads, _, _ in chosen], [tags for _, tags, _ in chosen])
+def _voted(predictions: Sequence[Prediction]) -> Iterator[tuple[Ints, NDArray[np.int8]]]:
+    """Choose of every sentence whose words point the tree for which tags and heads together say most."""
+    listed = decode.candidates(*batch(predictions), _CANDIDATES) if predictions else []
+    for prediction, trees in zip(predictions, listed, strict=True):
+        assert prediction.head is not None
+        votes = prediction.head[np.arange(len(prediction.head)), [heads for heads, _, _ in trees]].sum(1)
+        tree, tags, _ = trees[int((votes + [score for _, _, score in trees]).argmax())]
+        yield tree, tags
 
 
 def labelled(

@@ -139,14 +139,18 @@ def _given(prediction: Prediction, constraints: Constraints, labels: Labels, que
     root = [number for number, is_root in enumerate(labels.root_mask) if is_root]
     leaf, internal = prediction.leaf, prediction.internal[: len(prediction.leaf) - 1]
     relations = _on_top_of(leaf, prediction.relations, Temperature())
-    ranked = decode.kbest_constrained(leaf, internal, known, question.k, relation=relations, root=root)
+    decode.check_constraints(known, len(leaf), root=root)
+    ranked: list[decode.Constrained] = []
     if prediction.head is not None:
         [voted] = best_trees([prediction])
         if obeys(voted.heads, allowed_arcs(known, len(leaf), root=root), known.spans):
             # It stays as it is: what is true of it already must not change it.
             alone = replace(known, heads=dict(enumerate(voted.heads, 1)))
-            [first] = decode.kbest_constrained(leaf, internal, alone, 1, relation=relations, root=root)
-            ranked = [first, *(each for each in ranked if each.heads.tolist() != voted.heads)][: question.k]
+            ranked = decode.kbest_constrained(leaf, internal, alone, 1, relation=relations, root=root)
+    if len(ranked) < question.k:
+        others = decode.kbest_constrained(leaf, internal, known, question.k, relation=relations, root=root)
+        first = [each.heads.tolist() for each in ranked]
+        ranked = [*ranked, *(each for each in others if each.heads.tolist() not in first)][: question.k]
     named = labelled([prediction] * len(ranked), [each.heads for each in ranked], [each.tags for each in ranked])
     fixed = frozenset(known.heads) | ({known.root} if known.root is not None else frozenset())
     told = [word - 1 for word in known.relations]

@@ -68,6 +68,11 @@ class ModelConfig:
     char_buckets: int = 20000
     """How many n-gram vectors there are; n-grams share them by a hash ("characters" only)."""
 
+    @property
+    def char_window(self) -> int:
+        """How many words are read at once ("characters" only): fewer where every two of them are looked at."""
+        return 400 if self.pointers else 2000
+
     def __post_init__(self) -> None:
         _check_types("model", self)
         hints = get_type_hints(type(self))

@@ -52,7 +52,7 @@ class Folder:
         """Return what cuts words for this model."""
         if self.tokenizer is not None and self.piece_config is not None:
             return Pieces(self.tokenizer, self.piece_config)
-        return Grams(self.recipe.model.char_buckets)
+        return Grams(self.recipe.model.char_buckets, self.recipe.model.char_window)
 
 
 def read_folder(path: str | Path) -> Folder:

@@ -240,8 +240,9 @@ class Parser:
                 groups.setdefault(_size(window), []).append((number, window))
         found: list[list[tuple[Window, Prediction]]] = [[] for _ in sentences]
         for size, members in groups.items():
-            room = _MOST_PAIRS // size[0] if self.config.relations == "pairs" else _MOST_PIECES
-            most = max(1, min(batch_size, room // size[0]))
+            most = max(1, min(batch_size, _MOST_PIECES // size[0]))
+            if self.config.relations == "pairs":
+                most = max(1, min(most, _MOST_PAIRS // size[0] ** 2))
             for start in range(0, len(members), most):
                 batch = members[start : start + most]
                 owners = [sentences[number] for number, _ in batch]

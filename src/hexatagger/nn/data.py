@@ -74,6 +74,7 @@ def column(word: Word, task: str) -> str:
 
 def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: int = 1) -> Labels:
     """Collect and number all strings of a training set."""
+    joint = config.relations == "joint"
     relations: Counter[str] = Counter()
     marks: Counter[str] = Counter()
     at_root: Counter[str] = Counter()
@@ -82,7 +83,7 @@ def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: 
         heads, deprels = lift(sentence.heads, sentence.deprels, config.lift)
         for head, deprel in zip(heads, deprels, strict=True):
             base, mark = split_mark(deprel)
-            relations[deprel if config.relations == "joint" else base] += 1
+            relations[deprel if joint else base] += 1
             marks[mark] += 1
             (elsewhere if head else at_root)[base] += 1
     tasks: dict[str, LabelSet] = {}
@@ -94,11 +95,7 @@ def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: 
         pos = LabelSet.collect(column(word, config.pos) for sentence in sentences for word in sentence)
     return Labels(
         LabelSet.collect(relations.elements()),
-        LabelSet(
-            ["", *(mark for mark in LabelSet.collect(marks.elements()) if mark)]
-            if config.relations != "joint"
-            else [""]
-        ),
+        LabelSet([""] if joint else ["", *(mark for mark in LabelSet.collect(marks.elements()) if mark)]),
         frozenset(base for base in at_root if base not in elsewhere),
         tasks,
         pos,

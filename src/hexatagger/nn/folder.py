@@ -39,7 +39,7 @@ class Model:
         """Return what cuts words for this model."""
         if self.tokenizer is not None and self.piece_config is not None:
             return Pieces(self.tokenizer, self.piece_config)
-        return Grams(self.recipe.model.char_buckets)
+        return Grams(self.recipe.model.char_buckets, self.recipe.model.char_window)
 
 
 def save_model(model: Model, folder: Path) -> None:

@@ -95,7 +95,9 @@ class Network(nn.Module):
         if self.pairs is not None:
             scores[PAIRS] = self.pairs(vectors, lengths)
             scores["relation"] = whatever_the_head(scores[PAIRS], pointed["head"])
-        return scores | (pointed if self.training else {name: pointed[name] for name in pointed if name == "head"})
+        if not self.training:  # where gaps look is only taught
+            pointed = {name: each for name, each in pointed.items() if name == "head"}
+        return scores | pointed
 
     def vectors(
         self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
