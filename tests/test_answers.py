@@ -74,6 +74,34 @@ def test_tags_and_pointers_choose_together(seed: int) -> None:
     )
 
 
+def test_what_words_say_of_their_heads_is_in_the_probabilities() -> None:
+    """Tags see one tree, pointers another: where these are surer, their tree is the probable one."""
+    prediction = predicted(1, joint=False)
+    bare = ask(prediction)
+    other = bare.alternatives[3]
+    pointed = np.full((SIZE, SIZE + 1), -8, np.float32)
+    pointed[np.arange(SIZE), other.heads] = 0
+    shown = ask(replace(prediction, head=3 * pointed), temperature=Temperature())
+    assert shown.heads == other.heads
+    assert shown.probability is not None
+    assert shown.probability > 0.99
+    assert bare.probability is not None
+    assert other.probability is not None
+    assert other.probability < bare.probability
+    for word in shown:
+        assert word.head_probability == pytest.approx(1, abs=0.01)
+
+
+def test_longer_sentences_have_the_probabilities_of_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hexatagger.answers.EXACT_WORDS", SIZE - 1)
+    prediction = predicted(1, joint=False)
+    pointed = np.random.default_rng(1).normal(size=(SIZE, SIZE + 1), scale=3).astype(np.float32)
+    shown, bare = ask(replace(prediction, head=pointed)), ask(prediction)
+    assert shown.heads == best_trees([replace(prediction, head=pointed)])[0].heads
+    by_tags = {tuple(tree.heads): tree.probability for tree in (bare, *bare.alternatives)}
+    assert shown.probability == pytest.approx(by_tags[tuple(shown.heads)])
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_true_of_the_chosen_tree_does_not_change_it(seed: int) -> None:
     pointed = 3 * np.random.default_rng(seed).normal(size=(SIZE, SIZE + 1)).astype(np.float32)
@@ -90,8 +118,6 @@ def test_what_is_true_of_the_chosen_tree_does_not_change_it(seed: int) -> None:
         assert sorted(each.heads for each in (found, *found.alternatives)) == sorted(
             each.heads for each in (by_tags, *by_tags.alternatives)
         )
-    other = Constraints(forbidden=[(1, heads[1])])
-    assert ask(prediction, other).heads == ask(replace(prediction, head=None), other).heads
 
 
 def test_relations_may_depend_on_heads() -> None:
@@ -143,6 +169,8 @@ def expected(prediction: Prediction, constraints: Constraints, warm: Temperature
             # A leaf tag counts with all its relations, of which those that fit have their share.
             leaf = row.sum() if joint else math.exp(prediction.leaf[place, side] / warm.tags)
             weight *= leaf * row[kept].sum() / row[fitting].sum()
+            if prediction.head is not None:
+                weight *= math.exp(prediction.head[place, heads[place]] / warm.tags)
         if weight:
             found[heads] = found.get(heads, 0.0) + weight
     z = math.fsum(found.values())
@@ -157,6 +185,7 @@ def heads_of(weights: Weights) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("votes", [False, True])
 @pytest.mark.parametrize(
     "known",
     [
@@ -166,9 +195,12 @@ def heads_of(weights: Weights) -> NDArray[np.float64]:
         Constraints(heads={4: 1}, relations={1: ["root", "obj"], 2: ["nsubj"]}),
     ],
 )
-def test_trees_and_heads_have_the_probabilities_of_enumeration(joint: bool, known: Constraints) -> None:
+def test_trees_and_heads_have_the_probabilities_of_enumeration(joint: bool, votes: bool, known: Constraints) -> None:
     for seed in range(5):
         prediction = predicted(seed, joint=joint)
+        if votes:
+            said = np.random.default_rng(seed).normal(size=(SIZE, SIZE + 3), scale=2)  # wider than it need be
+            prediction = replace(prediction, head=said.astype(np.float32))
         weights = expected(prediction, known, WARM)
         found = ask(prediction, known)
         trees = [found, *found.alternatives]

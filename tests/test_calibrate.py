@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import brute_force
 from hexatagger import FormatError, Sentence, decode
 from hexatagger.annotate import Prediction
 from hexatagger.calibrate import Calibration, Judged, _noted, cross_judged, fit_temperature, judge, reliability
 from hexatagger.config import Recipe
 from hexatagger.folder import Temperature, read_folder, store_temperature
+from hexatagger.tags import to_heads
 from hexatagger.tags.labels import Labels, LabelSet
 from lattice_cases import random_problem
 
@@ -58,6 +60,43 @@ def test_the_temperature_is_found() -> None:
             reliability(getattr(each, name), getattr(each, f"{name}_right")).error for each in (raw, crossed)
         )
         assert after < before / 2
+
+
+def test_the_temperature_of_votes_is_found() -> None:
+    """The world has the trees that tags and words that point say together, and less often than they say."""
+    randomness = np.random.default_rng(3)
+    predictions, gold = drawn(500, tags=1.0, relations=1.0)
+    for place, (prediction, sentence) in enumerate(zip(predictions, gold, strict=True)):
+        size = min(5, len(sentence))
+        votes = randomness.normal(size=(size, size + 1), scale=2)
+        leaf, internal = prediction.leaf[:size], prediction.internal[:size]
+        sums = {
+            tags: brute_force.score(tags, leaf.tolist(), internal.tolist())
+            + votes[np.arange(size), to_heads(tags)].sum()
+            for tags in brute_force.legal_sequences(size)
+        }
+        shares = np.exp(list(sums.values()))
+        tags = list(sums)[randomness.choice(len(sums), p=shares / shares.sum())]
+        assert prediction.relations is not None
+        predictions[place] = Prediction(
+            2 * leaf,
+            2 * internal,
+            prediction.relation[:size],
+            prediction.root[:size],
+            relations=prediction.relations[:size],
+            head=(2 * votes).astype(np.float32),
+        )
+        gold[place] = Sentence.from_words(["w"] * size, heads=to_heads(tags), deprels=["obj"] * size)
+    found = fit_temperature(predictions, gold, LABELS, scheme="head")
+    assert found.tags == pytest.approx(2.0, rel=0.15)
+    before, after = (
+        reliability(each.head, each.head_right).error
+        for each in (
+            judge(predictions, gold, LABELS, scheme="head", temperature=temperature)
+            for temperature in (Temperature(), found)
+        )
+    )
+    assert after < before / 2
 
 
 def test_what_is_judged() -> None:

@@ -65,7 +65,13 @@ Relations = NDArray[np.float64] | None
 
 
 def obeying(
-    problem: Problem, given: Constraints, relation: Relations, root: set[int], *, shares: bool = False
+    problem: Problem,
+    given: Constraints,
+    relation: Relations,
+    root: set[int],
+    votes: Relations = None,
+    *,
+    shares: bool = False,
 ) -> dict[tuple[int, ...], list[float]]:
     """Try every legal sequence: by tree that obeys, the scores of its sequences.
 
@@ -78,6 +84,8 @@ def obeying(
         score = brute_force.score(tags, leaf, internal)
         if not fits(heads, given):
             continue
+        if votes is not None:
+            score += float(votes[np.arange(len(heads)), heads].sum())
         for word, allowed in given.relations.items():
 
             def right(one: int, is_root: bool = heads[word - 1] == 0) -> bool:
@@ -149,9 +157,12 @@ def test_relations_too(data: st.DataObject) -> None:
         assert not root or (number in root) == (head == 0)
 
 
+Asked = tuple[Problem, Constraints, Relations, set[int], Relations]
+
+
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[Problem, Constraints, Relations, set[int]]:
-    """A sentence with constraints, its relations and those of the root."""
+def questions(draw: st.DrawFn) -> Asked:
+    """A sentence with constraints, its relations, those of the root, and what its words say of their heads."""
     problem = draw(problems(5))
     size = len(problem[0])
     relation = None
@@ -159,21 +170,22 @@ def questions(draw: st.DrawFn) -> tuple[Problem, Constraints, Relations, set[int
         relation = random_problem(size * 3, draw(st.integers(0, 9)))[0].reshape(size, 2, 3)[
             :, : draw(st.integers(1, 2))
         ]
-    return problem, draw(constraints(size, 3)), relation, draw(st.sampled_from([set(), {0}]))
+    votes = None
+    if draw(st.booleans()):
+        votes = np.random.default_rng(draw(st.integers(0, 9))).normal(size=(size, size + 1), scale=3)
+    return problem, draw(constraints(size, 3)), relation, draw(st.sampled_from([set(), {0}])), votes
 
 
 @given(questions(), st.integers(1, 12))
 @settings(max_examples=300)
-def test_the_k_best_trees_that_obey_are_those_of_enumeration(
-    asked: tuple[Problem, Constraints, Relations, set[int]], k: int
-) -> None:
-    problem, given, relation, root = asked
+def test_the_k_best_trees_that_obey_are_those_of_enumeration(asked: Asked, k: int) -> None:
+    problem, given, relation, root, votes = asked
     expected = {heads: max(scores) for heads, scores in obeying(*asked).items()}
     if not expected:
         with pytest.raises(HexataggerError):
-            kbest_constrained(*problem, given, k, relation=relation, root=root)
+            kbest_constrained(*problem, given, k, relation=relation, root=root, votes=votes)
         return
-    found = kbest_constrained(*problem, given, k, relation=relation, root=root)
+    found = kbest_constrained(*problem, given, k, relation=relation, root=root, votes=votes)
     assert len(found) == min(k, len(expected)) == len({tuple(tree.heads) for tree in found})
     ranked = sorted(expected.values(), reverse=True)
     assert [tree.score for tree in found] == pytest.approx(ranked[:k], abs=1e-9)
@@ -182,17 +194,15 @@ def test_the_k_best_trees_that_obey_are_those_of_enumeration(
 
 @given(questions())
 @settings(max_examples=300)
-def test_probabilities_given_constraints_are_those_of_enumeration(
-    asked: tuple[Problem, Constraints, Relations, set[int]],
-) -> None:
-    problem, given, relation, root = asked
+def test_probabilities_given_constraints_are_those_of_enumeration(asked: Asked) -> None:
+    problem, given, relation, root, votes = asked
     weights = {heads: math.fsum(map(math.exp, scores)) for heads, scores in obeying(*asked, shares=True).items()}
     if not weights:
         with pytest.raises(HexataggerError):
-            probabilities_given(*problem, given, relation=relation, root=root)
+            probabilities_given(*problem, given, relation=relation, root=root, votes=votes)
         return
     trees = list(brute_force.projective_trees(len(problem[0])))
-    found = probabilities_given(*problem, given, trees, relation=relation, root=root)
+    found = probabilities_given(*problem, given, trees, relation=relation, root=root, votes=votes)
     z = math.fsum(weights.values())
     assert np.exp(found.trees) == pytest.approx([weights.get(tree, 0.0) / z for tree in trees], abs=1e-12)
     head = np.zeros((len(problem[0]), len(problem[0]) + 1))

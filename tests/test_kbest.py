@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexatagger.decode import Constraints, best, candidates, kbest, posteriors, ranking, sequence_scores
-from hexatagger.decode.constraints import allowed_arcs
+from hexatagger.decode.constraints import allowed_arcs, arc_scores
 from hexatagger.decode.search import ranked_trees
 from hexatagger.errors import DecodeError
 from hexatagger.tags import to_heads
@@ -91,7 +91,7 @@ def test_listing_trees_gives_the_same(problem: Problem, k: int) -> None:
     expected = by_tree(problem)
     ranked = sorted((max(share for share, _ in sequences) for sequences in expected.values()), reverse=True)
     [first] = best(problem[0][None], problem[1][None], [len(problem[0])])
-    everything = allowed_arcs(Constraints(), len(problem[0]))
+    everything = arc_scores(allowed_arcs(Constraints(), len(problem[0])))
     listed = itertools.islice(ranked_trees(*problem, everything, first=first), k)
     trees = [tuple(to_heads(tags.tolist())) for _, tags in listed]
     assert len(set(trees)) == len(trees)

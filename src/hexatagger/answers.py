@@ -4,6 +4,10 @@ All of it comes from the same scores as the best tree, renormalised over legal t
 those that obey what is known of the sentence. For probabilities the scores are divided by the temperature of the model
 (see `calibrate`), which changes no tree and no order of trees.
 
+Where words point at their heads, what they say is added to the scores of tags, as in the choice of the tree; then heads
+must be known, and every sentence takes a chart of its own (see `decode.constrained`). Of longer sentences than those
+that are done exactly, probabilities are those of the tags alone.
+
 Probabilities are of the tree as it was decoded: where crossing arcs were lifted, the probability of a word's head is
 that of the arc it was read off from.
 """
@@ -17,7 +21,8 @@ from numpy.typing import NDArray
 
 from hexatagger import decode
 from hexatagger.annotate import Prediction, Tree, batch, best_trees, labelled, writer
-from hexatagger.decode import Constraints
+from hexatagger.decode import Arcs, Constraints
+from hexatagger.decode.arcs import EXACT_WORDS
 from hexatagger.decode.constraints import allowed_arcs, joined, obeys
 from hexatagger.decode.trees import tree_scores_unchecked
 from hexatagger.errors import ConstraintError
@@ -35,6 +40,7 @@ _MOST = 8
 """How many heads of a word are listed."""
 _LONGEST = 2000
 """Words of a longer sentence get no probabilities: a table of every word with every head would not fit."""
+_LEAST = float(np.finfo(np.float64).tiny)
 _NOTE, _TREE_NOTES = "HeadProb=", ("# tree_prob =", "# alternative =")
 """How files say it: in MISC, and in comments."""
 
@@ -76,11 +82,15 @@ def answer(
     lift: Scheme,
 ) -> list[Sentence]:
     """Return new sentences with all predicted columns and with what was asked."""
-    free = [number for number, known in enumerate(constraints) if not known]
+    charted = {
+        number: known or Constraints()
+        for number, (prediction, known) in enumerate(zip(predictions, constraints, strict=True))
+        if known or (question and _votes(prediction) is not None)
+    }
+    free = [number for number in range(len(predictions)) if number not in charted]
     answers = dict(zip(free, _without_constraints([predictions[number] for number in free], question), strict=True))
-    for number, known in enumerate(constraints):
-        if known:
-            answers[number] = _given(predictions[number], known, labels, question)
+    for number, known in charted.items():
+        answers[number] = _given(predictions[number], known, labels, question)
     made = []
     for number, (sentence, prediction) in enumerate(zip(sentences, predictions, strict=True)):
         found, write = answers[number], writer(sentence, prediction, labels, lift=lift)
@@ -98,7 +108,7 @@ def answer(
 
 
 def _without_constraints(predictions: Sequence[Prediction], question: Question) -> list[_Answer]:
-    """Answer for sentences of which nothing is known, all at once."""
+    """Answer for sentences of which nothing is known and whose words have no votes, all at once."""
     if not predictions:
         return []
     trees = best_trees(predictions)
@@ -138,7 +148,7 @@ def _given(prediction: Prediction, constraints: Constraints, labels: Labels, que
     known = numbered(constraints, labels)
     root = [number for number, is_root in enumerate(labels.root_mask) if is_root]
     leaf, internal = prediction.leaf, prediction.internal[: len(prediction.leaf) - 1]
-    relations = _on_top_of(leaf, prediction.relations, Temperature())
+    relations, votes = _on_top_of(leaf, prediction.relations, Temperature()), _votes(prediction)
     decode.check_constraints(known, len(leaf), root=root)
     ranked: list[decode.Constrained] = []
     if prediction.head is not None:
@@ -148,7 +158,7 @@ def _given(prediction: Prediction, constraints: Constraints, labels: Labels, que
             alone = replace(known, heads=dict(enumerate(voted.heads, 1)))
             ranked = decode.kbest_constrained(leaf, internal, alone, 1, relation=relations, root=root)
     if len(ranked) < question.k:
-        others = decode.kbest_constrained(leaf, internal, known, question.k, relation=relations, root=root)
+        others = decode.kbest_constrained(leaf, internal, known, question.k, relation=relations, root=root, votes=votes)
         first = [each.heads.tolist() for each in ranked]
         ranked = [*ranked, *(each for each in others if each.heads.tolist() not in first)][: question.k]
     named = labelled([prediction] * len(ranked), [each.heads for each in ranked], [each.tags for each in ranked])
@@ -160,10 +170,12 @@ def _given(prediction: Prediction, constraints: Constraints, labels: Labels, que
     trees = [replace(tree, fixed=fixed) for tree in named]
     found = _Answer(trees[0])
     if question:
-        leaves, nodes, [size] = tag_scores([prediction], question.temperature.tags)
+        leaves, nodes, _ = tag_scores([prediction], question.temperature.tags)
         relations = _on_top_of(leaves[0], prediction.relations, question.temperature)
+        votes = None if votes is None else votes / question.temperature.tags
+        listed = [tree.heads for tree in trees]
         given = decode.probabilities_given(
-            leaves[0], nodes[0, : size - 1], known, [tree.heads for tree in trees], relation=relations, root=root
+            leaves[0], nodes[0], known, listed, relation=relations, root=root, votes=votes
         )
         found.probability, *others = np.exp(given.trees).tolist()
         found.others = list(zip(trees[1:], others, strict=True))
@@ -183,6 +195,30 @@ def tag_scores(predictions: Sequence[Prediction], temperature: float = 1.0) -> t
         if (relations := prediction.relations) is not None and relations.shape[1] == 2:
             leaves[row, : len(relations)] = np.logaddexp.reduce(relations.astype(np.float64) / temperature, -1)
     return leaves, nodes, lengths
+
+
+def _votes(prediction: Prediction) -> Scores | None:
+    """Return what words say of every head, (words, words + 1), where they point and a chart can be had."""
+    words = len(prediction.leaf)
+    if prediction.head is None or not 0 < words <= EXACT_WORDS:
+        return None
+    return prediction.head[:, : words + 1].astype(np.float64)
+
+
+def arc_probabilities(predictions: Sequence[Prediction], temperature: float, *, leaf_tags: bool) -> list[Arcs]:
+    """Return how probable every head of every word is, by tags and votes; else as `decode.arc_probabilities`."""
+    scores = leaf, internal, _ = tag_scores(predictions, temperature)
+    found = decode.arc_probabilities(*scores, leaf_tags=leaf_tags)
+    for row, prediction in enumerate(predictions):
+        if (votes := _votes(prediction)) is not None:
+            words = len(votes)
+            given = decode.probabilities_given(
+                leaf[row, :words], internal[row], Constraints(), votes=votes / temperature
+            )
+            # What leaf tag goes with a head is a question to the tags alone.
+            sides = found[row].joint / np.maximum(found[row].head, _LEAST)[:, None]
+            found[row] = Arcs(sides * given.head[:, None], 0)
+    return found
 
 
 def _on_top_of(leaf: NDArray[Any], relations: NDArray[Any] | None, temperature: Temperature) -> NDArray[Any] | None:

@@ -12,7 +12,7 @@ stored is then fitted on all of dev.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hexatagger import decode
 from hexatagger.annotate import Prediction, best_trees, writer
-from hexatagger.answers import tag_scores
+from hexatagger.answers import arc_probabilities
 from hexatagger.decode.arcs import EXACT_WORDS
 from hexatagger.errors import ConfigError
 from hexatagger.files import replacing
@@ -43,6 +42,8 @@ _LOWEST, _HIGHEST, _CLOSE = 0.2, 5.0, 0.01
 """Between which the temperature is looked for, and how closely, as a share of it."""
 _ENOUGH = 30_000
 """Words that a temperature is fitted on: it is one number."""
+_CHARTED_WORDS, _CHARTED = 40, 3_000
+"""Of how long sentences, and of how many words, where each sentence takes a chart (see `answers`)."""
 _SECTION = "## Probabilities\n"
 
 
@@ -108,7 +109,7 @@ def judge(
 ) -> Judged:
     """Parse sentences and compare them with gold; relations must have been predicted with all their scores."""
     trees = best_trees(predictions)
-    arcs = decode.arc_probabilities(*tag_scores(predictions, temperature.tags), leaf_tags=_joint(predictions))
+    arcs = arc_probabilities(predictions, temperature.tags, leaf_tags=_joint(predictions))
     roots = np.array(labels.root_mask)
     parts: list[tuple[Numbers, ...]] = [(np.empty(0),) * 5]
     for prediction, sentence, tree, each in zip(predictions, gold, trees, arcs, strict=True):
@@ -124,6 +125,16 @@ def judge(
         parts.append((*sure, head_right & same, head_right & alike))
     head, head_right, arc, arc_right, las_right = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Judged(head, head_right > 0, arc, arc_right > 0, las_right > 0)
+
+
+def _voting(predictions: Sequence[Prediction]) -> bool:
+    """Say whether words point at their heads."""
+    return any(each.head is not None for each in predictions)
+
+
+def _every(gold: Sequence[Sentence], chosen: Iterable[int], enough: int) -> int:
+    """Return the n for which every n-th of these sentences make about so many words."""
+    return max(1, -(-sum(len(gold[number]) for number in chosen) // enough))
 
 
 def _joint(predictions: Sequence[Prediction]) -> bool:
@@ -146,22 +157,21 @@ def fit_temperature(
     predictions: Sequence[Prediction], gold: Sequence[Sentence], labels: Labels, *, scheme: Scheme
 ) -> Temperature:
     """Return the temperatures that make gold most likely; crossing arcs count as they were lifted."""
+    longest, enough = (_CHARTED_WORDS, _CHARTED) if _voting(predictions) else (EXACT_WORDS, _ENOUGH)
     chosen = [
         number
         for number, sentence in enumerate(gold)
-        if 1 < len(sentence) <= EXACT_WORDS and is_tree(sentence.heads)  # a word alone says nothing
+        if 1 < len(sentence) <= longest and is_tree(sentence.heads)  # a word alone says nothing
     ]
-    step = max(1, -(-sum(len(gold[number]) for number in chosen) // _ENOUGH))
-    chosen = chosen[::step]
+    chosen = chosen[:: _every(gold, chosen, enough)]
     if not chosen:
         return Temperature()
     said = [predictions[number] for number in chosen]
-    leaf, internal, lengths = tag_scores(said)
     lifted = [lift(gold[number].heads, gold[number].deprels, scheme) for number in chosen]
     heads = [np.array(tree) for tree, _ in lifted]
 
     def of_heads(warm: float) -> list[Numbers]:
-        arcs = decode.arc_probabilities(leaf / warm, internal / warm, lengths, leaf_tags=False)
+        arcs = arc_probabilities(said, warm, leaf_tags=False)
         return [each.joint[np.arange(len(tree)), 0, tree] for each, tree in zip(arcs, heads, strict=True)]
 
     names = [np.array(labels.relations.ids([split_mark(deprel)[0] for deprel in deprels])) for _, deprels in lifted]
@@ -241,7 +251,10 @@ def calibrate(parser: Parser, gold: Sequence[Sentence]) -> Calibration:
     gold = [sentence for sentence in gold if len(sentence)]
     if not gold:
         raise ConfigError("there are no sentences to calibrate with: name a file that has some")
-    predictions, labels, scheme = parser.predict(gold), parser.labels, parser.config.lift
+    labels, scheme = parser.labels, parser.config.lift
+    if parser.config.pointers:
+        gold = gold[:: _every(gold, range(len(gold)), 3 * _CHARTED)]
+    predictions = parser.predict(gold)
     raw = judge(predictions, gold, labels, scheme=scheme, temperature=Temperature())
     crossed, _ = cross_judged(predictions, gold, labels, scheme=scheme)
     return Calibration(

@@ -1,9 +1,10 @@
 """A chart over the nodes of binary head trees with the words that head them: every arc is seen when it is made.
 
-The lattice does not know heads; this chart does, and so can leave out the arcs and nodes that are not allowed. What it
-holds is the sum over all ways to make a node, and what "sum" means is the caller's choice, as for the table of the
-lattice: `BEST` for the best sequence, `MASS` for the mass of all. From long spans to short ones, `arcs` then says for
-every arc what all sequences with this arc come to: the best of them, or their mass.
+The lattice does not know heads; this chart does, and so can leave out the arcs and nodes that are not allowed, and add
+what arcs say for themselves to what tags say. What it holds is the sum over all ways to make a node, and what "sum"
+means is the caller's choice, as for the table of the lattice: `BEST` for the best sequence, `MASS` for the mass of all.
+From long spans to short ones, `arcs` then says for every arc what all sequences with this arc come to: the best of
+them, or their mass.
 
 O(N⁴) time in O(N) numpy calls, O(N³) memory: for one sentence, and where the lattice does not do.
 """
@@ -44,16 +45,16 @@ class Chart:
     """Sums of nodes by begin, end and head, for both child sides; and of nodes hung under a word outside.
 
     A word behind a node takes it as its left child, one before it as its right child: its child side is clear then.
-    Words are counted from 0 here. `allowed` is (head, word) as `allowed_arcs` makes it, spans are those of constraints.
+    Words are counted from 0 here. `arcs` are what arcs add, as `arc_scores` makes it; spans are those of constraints.
     """
 
     def __init__(
-        self, leaf: Scores, internal: Scores, allowed: Bools, spans: Collection[tuple[int, int]], kind: Sum
+        self, leaf: Scores, internal: Scores, arcs: Scores, spans: Collection[tuple[int, int]], kind: Sum
     ) -> None:
         words = len(leaf)
         self.words, self.kind = words, kind
-        self.roots = np.where(allowed[0, 1:], 0.0, -np.inf)  # (word,)
-        self.links = np.where(allowed[1:, 1:], 0.0, -np.inf)  # (head, word)
+        self.roots = arcs[0, 1:]  # (word,)
+        self.links = np.ascontiguousarray(arcs[1:, 1:])  # (head, word)
         self.internal = internal
         gaps = internal.reshape(-1, 2, 2)  # gap, child side, head side
         self.gaps = [np.ascontiguousarray(gaps[:, :, side].T) for side in (0, 1)]
@@ -83,23 +84,21 @@ class Chart:
 
     def _hang(self, size: int, spans: Collection[tuple[int, int]]) -> None:
         """Hang the nodes over `size` + 1 words under words outside; forbid what breaks a span."""
-        node, words = _nodes(self.node, size), np.arange(self.words)
+        node, behind = _nodes(self.node, size), _behind(self.words, size)
         begin = np.arange(self.words - size)[:, None]
         end = begin + size
-        behind = words > end
-        free = behind | (words < begin)
+        free = behind | (np.arange(self.words) < begin)
         for first, last in spans:
             a, b = first - 1, last - 1
             crossed = ((a < begin) & (begin <= b) & (b < end)) | ((begin < a) & (a <= end) & (end < b))
             heads = begin + np.arange(size + 1)
             node[:, crossed & ((heads < a) | (heads > b))] = -np.inf
             free &= ~crossed
-        links = walk(self.links, (0,), ((1,), (1,)), (self.words - size, size + 1))  # head, begin, word
-        sums = self.kind.along(links + np.where(behind.T[..., None], *node), 2)
+        sums = self.kind.along(self._links(size) + np.where(behind.T[..., None], *node), 2)
         _hung(self.hung, size)[0] = np.where(free, sums.T, -np.inf)
 
     def arcs(self) -> Scores:
-        """Return for every arc the sum over the sequences that have it: (head, word) as `allowed`, −inf where none."""
+        """Return for every arc the sum over the sequences that have it: (head, word), −inf where there are none."""
         found = np.full((self.words + 1, self.words + 1), -np.inf)
         by_root, by_word = found[0, 1:], found[1:, 1:]
         by_root[:] = self.node[0, 0, -1] + self.roots
@@ -109,14 +108,14 @@ class Chart:
         for size in range(self.words - 1, -1, -1):
             node, own = _nodes(self.node, size), _nodes(above, size)
             outside = np.where(np.isneginf(_hung(self.hung, size)), -np.inf, _hung(beside, size))[0]
-            for begin in range(self.words - size) if size < self.words - 1 else ():
-                end = begin + size + 1
-                for side, heads in ((0, slice(end, None)), (1, slice(0, begin))):
-                    ways = self.links[heads, begin:end] + outside[begin, heads, None]
-                    if ways.size:
-                        self.kind.plus(own[side, begin], self.kind.along(ways, 0), out=own[side, begin])
-                        arcs = by_word[heads, begin:end]
-                        self.kind.plus(arcs, ways + node[side, begin], out=arcs)
+            ways = self._links(size) + outside.T[..., None]  # head, begin, word
+            behind = _behind(self.words, size).T[..., None]
+            for side in (0, 1):
+                sums = self.kind.along(np.where(behind == (side == 0), ways, -np.inf), 0)
+                self.kind.plus(own[side], sums, out=own[side])
+            arcs = np.full((self.words, self.words - size, self.words), -np.inf)  # head, begin, word
+            walk(arcs, (0, 0), ((1, 1), (0, 1)), ways.shape[1:])[...] = ways + np.where(behind, *node)
+            self.kind.plus(by_word, self.kind.along(arcs, 1), out=by_word)
             own[np.isneginf(node)] = -np.inf  # what is forbidden has no parts
             for side in (0, 1) if size else ():
                 sums = self.kind.along(_headed_in(own, side)[:, :, None] + self._gaps(side, size), 0)
@@ -125,6 +124,10 @@ class Chart:
                     part = _part(table, place, size, side)
                     self.kind.plus(part, sums + rest, out=part)
         return found
+
+    def _links(self, size: int) -> Scores:
+        """View what arcs add from any head to the words of the spans over `size` + 1 words: (head, begin, word)."""
+        return walk(self.links, (0,), ((1,), (1,)), (self.words - size, size + 1))
 
     def _gaps(self, side: int, size: int) -> Scores:
         """View the scores of splits with the head on one side: (child side, begin, split, 1)."""
@@ -154,6 +157,11 @@ class Chart:
             todo.append((other_side, first, last, first + int(hanging.argmax())))
             todo.append((*parts[head_right], head))
         return tags
+
+
+def _behind(words: int, size: int) -> Bools:
+    """Say which words lie behind the spans over `size` + 1 words: (begin, word)."""
+    return np.arange(words) > np.arange(size, words)[:, None]
 
 
 def _nodes(table: Scores, size: int) -> Scores:

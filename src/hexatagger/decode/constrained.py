@@ -7,6 +7,9 @@ in O(N · depth). Heads do not: the lattice does not know them. So the best tree
 2. if every head is fixed, the best sequence of that tree (see `trees`): O(N²);
 3. the best of a chart that knows heads (see `chart`): O(N⁴).
 
+Where heads have scores of their own, `votes`, these are added to those of the tags, and only 2 and 3 are left: the
+lattice does not know heads.
+
 Further trees take two charts each (see `search`). Probabilities are renormalised over what obeys: one chart, filled
 with sums of probabilities and read from both sides.
 
@@ -26,7 +29,14 @@ from numpy.typing import ArrayLike
 
 from hexatagger.decode.batch import heads
 from hexatagger.decode.chart import MASS, Chart
-from hexatagger.decode.constraints import Bools, Constraints, allowed_arcs, check_constraints, joined, obeys
+from hexatagger.decode.constraints import (
+    Constraints,
+    allowed_arcs,
+    arc_scores,
+    check_constraints,
+    joined,
+    obeys,
+)
 from hexatagger.decode.search import only_tree, ranked_trees, search
 from hexatagger.decode.table import Ints, Scores, Tags, checked
 from hexatagger.decode.trees import tree_scores
@@ -83,8 +93,11 @@ def kbest_constrained(
     *,
     relation: ArrayLike | None = None,
     root: Collection[int] = (),
+    votes: ArrayLike | None = None,
 ) -> list[Constrained]:
     """Return the k best different trees that obey, best first, or all there are; everything as for `best_constrained`.
+
+    `votes` are scores of every head of every word, (words, words + 1), that are added to those of tags.
 
     >>> scores = np.zeros((3, 2)), np.array([[0, 5, 0, 0], [5, 0, 1, 0]])
     >>> [tree.heads.tolist() for tree in kbest_constrained(*scores, Constraints(root=1), 3)]
@@ -92,12 +105,12 @@ def kbest_constrained(
     """
     if k < 1:
         raise DecodeError(f"k is {k}: at least 1 is needed")
-    leaves, nodes, choices = _checked(leaf, internal, constraints, relation, root)
+    leaves, nodes, choices, said = _checked(leaf, internal, constraints, relation, root, votes)
     words = len(leaves)
-    cases = list(_cases(leaves, constraints, choices, root, _best_of))
-    if k > 1:
+    cases = list(_cases(leaves, constraints, choices, root, said, _best_of))
+    if k > 1 or votes is not None:
         _refuse_long(words, cases)
-    ranked = (ranked_trees(scores, nodes, allowed, constraints.spans) for scores, allowed in cases)
+    ranked = (ranked_trees(scores, nodes, arcs, constraints.spans) for scores, arcs in cases)
     found = list(itertools.islice(heapq.merge(*ranked, key=lambda each: -each[0]), k))
     if not found:
         _refuse_all(constraints, words, root)
@@ -126,8 +139,9 @@ def probabilities_given(
     *,
     relation: ArrayLike | None = None,
     root: Collection[int] = (),
+    votes: ArrayLike | None = None,
 ) -> Given:
-    """Return how probable trees and heads are given the constraints; scores as for `best_constrained`.
+    """Return how probable trees and heads are given the constraints; scores as for `kbest_constrained`.
 
     A word with a constraint on its relations counts with the probability that it has one of them.
 
@@ -138,31 +152,38 @@ def probabilities_given(
     >>> given.head.round(3).tolist()
     [[1.0, 0.0, 0.0, 0.0], [0.0, 0.667, 0.0, 0.333], [0.0, 0.667, 0.333, 0.0]]
     """
-    leaves, nodes, choices = _checked(leaf, internal, constraints, relation, root)
+    leaves, nodes, choices, said = _checked(leaf, internal, constraints, relation, root, votes)
     words = len(leaves)
-    cases = list(_cases(leaves, constraints, choices, root, _share_of))
+    cases = list(_cases(leaves, constraints, choices, root, said, _share_of))
     _refuse_long(words, cases)
-    totals, arcs = [-np.inf], [np.full((words + 1, words + 1), -np.inf)]
+    totals, sums = [-np.inf], [np.full((words + 1, words + 1), -np.inf)]
     found = np.full(len(trees), -np.inf)
-    for scores, allowed in cases:
+    for scores, arcs in cases:
+        allowed = arcs > -np.inf
         if not words or not allowed[0, 1:].any():
             continue
         for number, tree in enumerate(trees):
             if obeys(tree, allowed, constraints.spans):
-                found[number] = tree_scores([tree], scores[None], nodes[None])[0]
+                found[number] = _log_sum(tree, scores, nodes, arcs)
         if (only := only_tree(allowed)) is not None:
             if is_tree(only) and is_projective(only) and obeys(only, allowed, constraints.spans):
-                totals.append(float(tree_scores([only], scores[None], nodes[None])[0]))
-                arcs.append(np.where(allowed, totals[-1], -np.inf))
+                totals.append(_log_sum(only, scores, nodes, arcs))
+                sums.append(np.where(allowed, totals[-1], -np.inf))
             continue
-        chart = Chart(scores, nodes, allowed, constraints.spans, MASS)
+        chart = Chart(scores, nodes, arcs, constraints.spans, MASS)
         totals.append(chart.total)
-        arcs.append(chart.arcs())
+        sums.append(chart.arcs())
     log_z = float(np.logaddexp.reduce(totals)) if words else 0.0
     if np.isneginf(log_z):
         _refuse_all(constraints, words, root)
-    shares = np.exp(np.logaddexp.reduce(arcs) - log_z)
+    shares = np.exp(np.logaddexp.reduce(sums) - log_z)
     return Given(np.minimum(found - log_z, 0.0), shares[:, 1:].T)
+
+
+def _log_sum(tree: Sequence[int], leaf: Scores, internal: Scores, arcs: Scores) -> float:
+    """Return the log of the sum over all sequences of a tree, with what its arcs add."""
+    votes = arcs[list(tree), range(1, len(tree) + 1)].sum()
+    return float(tree_scores([tree], leaf[None], internal[None])[0] + votes)
 
 
 def _checked(
@@ -171,19 +192,23 @@ def _checked(
     constraints: Constraints,
     relation: ArrayLike | None,
     root: Collection[int],
-) -> tuple[Scores, Scores, Scores | None]:
-    """Check all that is given for a sentence, and return its scores: (words, 2), (words − 1, 4) and relations."""
+    votes: ArrayLike | None,
+) -> tuple[Scores, Scores, Scores | None, Scores | None]:
+    """Check all that is given for a sentence, and return its scores: (words, 2), (words − 1, 4), relations, votes."""
     words = np.asarray(leaf).shape[0] if np.asarray(leaf).size else 0
     nodes = np.asarray(internal, np.float64).reshape(1, -1, 4)[:, : max(0, words - 1)]
     leaves, nodes, _ = checked(np.asarray(leaf, np.float64).reshape(1, words, 2), nodes, [words])
     choices = _relations(relation, words, root)
     check_constraints(constraints, words, root=root)
-    return leaves[0], nodes[0], choices
+    said = None if votes is None else np.asarray(votes, np.float64)
+    if said is not None and (said.shape != (words, words + 1) or not np.isfinite(said).all()):
+        raise DecodeError(f"votes {said.shape} must be finite and ({words}, {words + 1}): each head of each word")
+    return leaves[0], nodes[0], choices, said
 
 
-def _refuse_long(words: int, cases: Sequence[tuple[Scores, Bools]]) -> None:
+def _refuse_long(words: int, cases: Sequence[tuple[Scores, Scores]]) -> None:
     """Raise DecodeError for a sentence too long for charts, if these are needed."""
-    if words > LONGEST and any(only_tree(allowed) is None for _, allowed in cases):
+    if words > LONGEST and any(only_tree(arcs > -np.inf) is None for _, arcs in cases):
         raise DecodeError(
             f"a sentence of {words} words is too long for probabilities and further trees under constraints "
             f"({LONGEST} at most, as memory grows with the third power): ask for its best tree only, or fix every head"
@@ -224,9 +249,14 @@ def _share_of(scores: Scores, fitting: list[int], every: list[int]) -> Scores:
 
 
 def _cases(
-    leaf: Scores, constraints: Constraints, relation: Scores | None, root: Collection[int], weigh: _Weigh
-) -> Iterator[tuple[Scores, Bools]]:
-    """Yield problems without relations, the best of whose answers is the answer: leaf scores and allowed arcs.
+    leaf: Scores,
+    constraints: Constraints,
+    relation: Scores | None,
+    root: Collection[int],
+    votes: Scores | None,
+    weigh: _Weigh,
+) -> Iterator[tuple[Scores, Scores]]:
+    """Yield problems without relations, the best of whose answers is the answer: scores of leaves and of arcs.
 
     What a relation adds to a leaf may depend on whether the word is the root. A word that may have relations of both
     kinds is the root in a problem of its own.
@@ -238,18 +268,18 @@ def _cases(
         if root and not set(root).isdisjoint(relations) and not set(root).issuperset(relations) and allowed[0, word]
     ]
     for top in (*mixed, 0):
-        arcs, scores = allowed.copy(), leaf.copy()
+        free, scores = allowed.copy(), leaf.copy()
         if top:
-            arcs[0] &= np.arange(len(allowed)) == top
+            free[0] &= np.arange(len(allowed)) == top
         else:
-            arcs[0, mixed] = False
+            free[0, mixed] = False
         for word, relations in constraints.relations.items():
             is_root = word == top or set(root).issuperset(relations) if root else None
             fitting = _fitting(relations, is_root, root)
             if fitting and relation is not None:
                 every = _fitting(range(relation.shape[2]), is_root, root)
                 scores[word - 1] += weigh(relation[word - 1], fitting, every)
-        yield scores, arcs
+        yield scores, arc_scores(free, votes)
 
 
 def _fitting(relations: Collection[int], is_root: bool | None, root: Collection[int]) -> list[int]:
@@ -277,8 +307,8 @@ def _explain(constraints: Constraints, words: int, root: Collection[int]) -> Non
 
     def possible(parts: Sequence[tuple[str, Constraints]]) -> bool:
         some = joined([part for _, part in parts])
-        allowed = allowed_arcs(some, words, root=root)
-        return search(np.zeros((words, 2)), np.zeros((max(0, words - 1), 4)), allowed, some.spans) is not None
+        arcs = arc_scores(allowed_arcs(some, words, root=root))
+        return search(np.zeros((words, 2)), np.zeros((max(0, words - 1), 4)), arcs, some.spans) is not None
 
     parts = constraints.parts()
     if possible(parts):

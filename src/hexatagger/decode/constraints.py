@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hexatagger.decode.table import Scores
 from hexatagger.errors import ConstraintError
 
 Bools = NDArray[np.bool_]
@@ -165,6 +166,20 @@ def allowed_arcs(constraints: Constraints, size: int, *, root: Collection[int] =
         if head == 0:
             allowed[0] &= np.arange(size + 1) == word
     return allowed
+
+
+def arc_scores(allowed: Bools, votes: Scores | None = None) -> Scores:
+    """Return what arcs add to the score of a tree: (head, word) as `allowed_arcs`, −inf where they are not allowed.
+
+    `votes` are scores of every head of every word, (words, words + 1); without them arcs add nothing.
+
+    >>> arc_scores(allowed_arcs(Constraints(), 2), np.array([[1.0, 2, 3], [4, 5, 6]]))[:, 1:].tolist()
+    [[1.0, 4.0], [-inf, 5.0], [3.0, -inf]]
+    """
+    scores = np.zeros(allowed.shape)
+    if votes is not None:
+        scores[:, 1:] = votes.T
+    return np.where(allowed, scores, -np.inf)
 
 
 def obeys(heads: Sequence[int], allowed: Bools, spans: Collection[tuple[int, int]] = ()) -> bool:

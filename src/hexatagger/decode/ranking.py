@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.decode.batch import best, heads
-from hexatagger.decode.constraints import Constraints, allowed_arcs
+from hexatagger.decode.constraints import Constraints, allowed_arcs, arc_scores
 from hexatagger.decode.marginals import log_z
 from hexatagger.decode.search import ranked_trees
 from hexatagger.decode.table import LEVELS, Ints, Scores, Tags, alike, by_size, checked, fill, moves
@@ -89,7 +89,8 @@ def kbest(
     for number in unfinished:
         size = int(sizes[number])
         leaves, nodes = leaf_scores[number, :size], internal_scores[number, : size - 1]
-        found = ranked_trees(leaves, nodes, allowed_arcs(Constraints(), size), first=listed[number][0][1])
+        arcs = arc_scores(allowed_arcs(Constraints(), size))
+        found = ranked_trees(leaves, nodes, arcs, first=listed[number][0][1])
         listed[number] = [(heads([tags])[0], tags) for _, tags in itertools.islice(found, k)]
     return _ranked(listed, leaf_scores, internal_scores, totals)
 

@@ -1,4 +1,4 @@
-"""The best sequence whose tree has only allowed arcs, and the next best trees after it.
+"""The best sequence whose tree has only allowed arcs, and the next best trees after it; arcs may have scores too.
 
 To list trees, the set of all is divided (Yanover and Weiss 2003, "Finding the M most probable configurations using
 loopy belief propagation", NIPS): of a set whose best tree is known, the chart says for every arc how good the best tree
@@ -24,9 +24,12 @@ from hexatagger.tree import is_projective, is_tree
 Spans = Collection[tuple[int, int]]
 
 
-def search(leaf: Scores, internal: Scores, allowed: Bools, spans: Spans = ()) -> tuple[float, Tags] | None:
-    """Return the best sequence whose tree has only allowed arcs and the spans as units; None if there is none."""
-    words = len(leaf)
+def search(leaf: Scores, internal: Scores, arcs: Scores, spans: Spans = ()) -> tuple[float, Tags] | None:
+    """Return the best sequence whose tree has only allowed arcs and the spans as units; None if there is none.
+
+    `arcs` are what arcs add to the score, as `arc_scores` makes it.
+    """
+    words, allowed = len(leaf), arcs > -np.inf
     if not words:
         return 0.0, np.empty(0, np.int8)
     if not allowed[:, 1:].any(0).all() or not allowed[0, 1:].any():
@@ -36,15 +39,16 @@ def search(leaf: Scores, internal: Scores, allowed: Bools, spans: Spans = ()) ->
     except DecodeError:
         return None
     [tree] = heads([tags])
-    if obeys(tree.tolist(), allowed, spans):
-        return _score(tags, leaf, internal), tags
+    if not arcs[allowed].any() and obeys(tree.tolist(), allowed, spans):
+        return _score(tags, leaf, internal, arcs), tags
     if (only := only_tree(allowed)) is not None:
         if not is_tree(only) or not is_projective(only) or not obeys(only, allowed, spans):
             return None
         score, sequence = best_of_tree(only, leaf, internal)
-        return None if score == -np.inf else (score, np.array(sequence, np.int8))
-    traced = Chart(leaf, internal, allowed, spans, BEST).trace()
-    return None if traced is None else (_score(traced, leaf, internal), traced)
+        found = np.array(sequence, np.int8)
+        return None if score == -np.inf else (_score(found, leaf, internal, arcs), found)
+    traced = Chart(leaf, internal, arcs, spans, BEST).trace()
+    return None if traced is None else (_score(traced, leaf, internal, arcs), traced)
 
 
 def only_tree(allowed: Bools) -> list[int] | None:
@@ -53,44 +57,45 @@ def only_tree(allowed: Bools) -> list[int] | None:
 
 
 def ranked_trees(
-    leaf: Scores, internal: Scores, allowed: Bools, spans: Spans = (), *, first: Tags | None = None
+    leaf: Scores, internal: Scores, arcs: Scores, spans: Spans = (), *, first: Tags | None = None
 ) -> Iterator[tuple[float, Tags]]:
     """Yield all trees that `search` may find, best first, each with its best sequence; `first` if that is known."""
-    found = search(leaf, internal, allowed, spans) if first is None else (_score(first, leaf, internal), first)
+    found = search(leaf, internal, arcs, spans) if first is None else (_score(first, leaf, internal, arcs), first)
     if found is None:
         return
     yield found
-    if only_tree(allowed) is not None:
+    if only_tree(arcs > -np.inf) is not None:
         return
     [tree] = heads([found[1]])
     # Sets of trees that exclude one another: how good the second best is, the best, the arc that leads to the second,
-    # and the allowed arcs. The second entry keeps equals in order and the others from being compared.
-    sets: list[tuple[float, int, Ints, tuple[int, int], Bools]] = []
+    # and what arcs add. The second entry keeps equals in order and the others from being compared.
+    sets: list[tuple[float, int, Ints, tuple[int, int], Scores]] = []
     made = 0
 
-    def push(chart: Chart, tree: Ints, allowed: Bools) -> None:
+    def push(chart: Chart, tree: Ints, arcs: Scores) -> None:
         nonlocal made
-        arcs = chart.arcs()
-        arcs[tree, np.arange(1, len(arcs))] = -np.inf
-        head, word = np.unravel_index(arcs.argmax(), arcs.shape)
-        if arcs[head, word] > -np.inf:
-            heapq.heappush(sets, (-float(arcs[head, word]), made, tree, (int(head), int(word)), allowed))
+        sums = chart.arcs()
+        sums[tree, np.arange(1, len(sums))] = -np.inf
+        head, word = np.unravel_index(sums.argmax(), sums.shape)
+        if sums[head, word] > -np.inf:
+            heapq.heappush(sets, (-float(sums[head, word]), made, tree, (int(head), int(word)), arcs))
             made += 1
 
-    push(Chart(leaf, internal, allowed, spans, BEST), tree, allowed)
+    push(Chart(leaf, internal, arcs, spans, BEST), tree, arcs)
     while sets:
-        _, _, tree, (head, word), allowed = heapq.heappop(sets)
-        with_arc, without_arc = allowed.copy(), allowed.copy()
-        with_arc[:, word] = np.arange(len(allowed)) == head
-        without_arc[head, word] = False
+        _, _, tree, (head, word), arcs = heapq.heappop(sets)
+        with_arc, without_arc = arcs.copy(), arcs.copy()
+        with_arc[np.arange(len(arcs)) != head, word] = -np.inf
+        without_arc[head, word] = -np.inf
         chart = Chart(leaf, internal, with_arc, spans, BEST)
         tags = chart.trace()
         assert tags is not None  # the arc is there because a tree has it
-        yield _score(tags, leaf, internal), tags
+        yield _score(tags, leaf, internal, arcs), tags
         push(chart, heads([tags])[0], with_arc)
         push(Chart(leaf, internal, without_arc, spans, BEST), tree, without_arc)
 
 
-def _score(tags: Tags, leaf: Scores, internal: Scores) -> float:
+def _score(tags: Tags, leaf: Scores, internal: Scores, arcs: Scores) -> float:
     leaves, nodes = tags[::2], tags[1::2] - Hexatag.L_HEAD_L
-    return float(leaf[np.arange(len(leaves)), leaves].sum() + internal[np.arange(len(nodes)), nodes].sum())
+    of_tags = leaf[np.arange(len(leaves)), leaves].sum() + internal[np.arange(len(nodes)), nodes].sum()
+    return float(of_tags + arcs[heads([tags])[0], np.arange(1, len(arcs))].sum())
