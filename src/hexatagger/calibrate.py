@@ -42,7 +42,7 @@ _LOWEST, _HIGHEST, _CLOSE = 0.2, 5.0, 0.01
 """Between which the temperature is looked for, and how closely, as a share of it."""
 _ENOUGH = 30_000
 """Words that a temperature is fitted on: it is one number."""
-_CHARTED_WORDS, _CHARTED = 40, 3_000
+_CHARTED_WORDS, _CHARTED = 30, 2_000
 """Of how long sentences, and of how many words, where each sentence takes a chart (see `answers`)."""
 _SECTION = "## Probabilities\n"
 
