@@ -82,18 +82,18 @@ def answer(
     lift: Scheme,
 ) -> list[Sentence]:
     """Return new sentences with all predicted columns and with what was asked."""
-    charted = {
-        number: known or Constraints()
-        for number, (prediction, known) in enumerate(zip(predictions, constraints, strict=True))
-        if known or (question and _votes(prediction) is not None)
-    }
-    free = [number for number in range(len(predictions)) if number not in charted]
-    answers = dict(zip(free, _without_constraints([predictions[number] for number in free], question), strict=True))
-    for number, known in charted.items():
-        answers[number] = _given(predictions[number], known, labels, question)
+    answers = [_Answer(tree) for tree in best_trees(predictions)] if predictions else []
+    together = []
+    for number, (prediction, known) in enumerate(zip(predictions, constraints, strict=True)):
+        if known or (question and _votes(prediction) is not None):
+            answers[number] = _alone(prediction, answers[number].tree, known or Constraints(), labels, question)
+        else:
+            together.append(number)
+    if question and together:
+        _together([predictions[number] for number in together], [answers[number] for number in together], question)
     made = []
-    for number, (sentence, prediction) in enumerate(zip(sentences, predictions, strict=True)):
-        found, write = answers[number], writer(sentence, prediction, labels, lift=lift)
+    for sentence, prediction, found in zip(sentences, predictions, answers, strict=True):
+        write = writer(sentence, prediction, labels, lift=lift)
         parsed = write(found.tree)
         for tree, probability in sorted(found.others, key=lambda other: -other[1]):
             parsed.alternatives.append(write(tree))
@@ -107,14 +107,9 @@ def answer(
     return made
 
 
-def _without_constraints(predictions: Sequence[Prediction], question: Question) -> list[_Answer]:
-    """Answer for sentences of which nothing is known and whose words have no votes, all at once."""
-    if not predictions:
-        return []
-    trees = best_trees(predictions)
-    answers = [_Answer(tree) for tree in trees]
-    if not question:
-        return answers
+def _together(predictions: Sequence[Prediction], answers: Sequence[_Answer], question: Question) -> None:
+    """Complete the answers for sentences of which nothing is known and whose words have no votes, all at once."""
+    trees = [found.tree for found in answers]
     scores = leaf, internal, lengths = tag_scores(predictions, question.temperature.tags)
     totals = decode.log_z(*scores)
     sums = tree_scores_unchecked([np.array(tree.heads) for tree in trees], leaf, internal, np.arange(len(trees)))
@@ -140,23 +135,20 @@ def _without_constraints(predictions: Sequence[Prediction], question: Question) 
         shares = np.exp([ranked.log_probability for _, ranked in others]).tolist()
         for (number, _), tree, share in zip(others, named, shares, strict=True):
             answers[number].others.append((tree, share))
-    return answers
 
 
-def _given(prediction: Prediction, constraints: Constraints, labels: Labels, question: Question) -> _Answer:
-    """Answer for a sentence of which something is known: probabilities are given that."""
+def _alone(prediction: Prediction, best: Tree, constraints: Constraints, labels: Labels, question: Question) -> _Answer:
+    """Answer for a sentence of which something is known, and probabilities are given that; or whose words vote."""
     known = numbered(constraints, labels)
     root = [number for number, is_root in enumerate(labels.root_mask) if is_root]
     leaf, internal = prediction.leaf, prediction.internal[: len(prediction.leaf) - 1]
     relations, votes = _on_top_of(leaf, prediction.relations, Temperature()), _votes(prediction)
     decode.check_constraints(known, len(leaf), root=root)
     ranked: list[decode.Constrained] = []
-    if prediction.head is not None:
-        [voted] = best_trees([prediction])
-        if obeys(voted.heads, allowed_arcs(known, len(leaf), root=root), known.spans):
-            # It stays as it is: what is true of it already must not change it.
-            alone = replace(known, heads=dict(enumerate(voted.heads, 1)))
-            ranked = decode.kbest_constrained(leaf, internal, alone, 1, relation=relations, root=root)
+    if prediction.head is not None and obeys(best.heads, allowed_arcs(known, len(leaf), root=root), known.spans):
+        # It stays as it is: what is true of it already must not change it.
+        same = replace(known, heads=dict(enumerate(best.heads, 1)))
+        ranked = decode.kbest_constrained(leaf, internal, same, 1, relation=relations, root=root)
     if len(ranked) < question.k:
         others = decode.kbest_constrained(leaf, internal, known, question.k, relation=relations, root=root, votes=votes)
         first = [each.heads.tolist() for each in ranked]
