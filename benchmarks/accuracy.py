@@ -130,6 +130,7 @@ def trained(given: argparse.Namespace) -> None:
     recipe = read_folder(given.model).recipe
     name = given.name or given.model.name
     kept = {"name": name, "epochs": recipe.training.epochs, "minutes": round(state["seconds"] / 60)}
+    kept |= {"gigabytes": round(max(entry.get("gigabytes", 0.0) for entry in state["history"]), 1)}
     kept |= {metric: best[metric] for metric in ("UAS", "LAS", "UPOS", "XPOS", "UFeats", "Lemmas")}
     print(json.dumps(kept))
     models = load("trained")["models"] if (RESULTS / "trained.json").exists() else []

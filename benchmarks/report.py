@@ -213,13 +213,20 @@ def trained() -> str:
     result = load("trained")
     metrics = ("UAS", "LAS", "UPOS", "XPOS", "UFeats", "Lemmas")
     rows = [
-        [each["name"], *(f"{each[metric]:.2f}" for metric in metrics), str(each["epochs"]), str(each["minutes"])]
+        [
+            each["name"],
+            *(f"{each[metric]:.2f}" for metric in metrics),
+            str(each["epochs"]),
+            f"{each['minutes'] / each['epochs']:.0f}",
+            str(each.get("gigabytes") or "–"),
+        ]
         for each in sorted(result["models"], key=lambda each: float(each["LAS"]))
     ]
     return (
-        table(["32 bits", *metrics, "epochs", "minutes"], rows)
+        table(["32 bits", *metrics, "epochs", "minutes each", "GB"], rows)
         + f"\n{result['treebank']}, all of train, dev with gold words, CoNLL-18; minutes on "
-        f"{result['machine']['cores']} cores that had other things to do. `python benchmarks/accuracy.py trained`\n"
+        f"{result['machine']['cores']} cores that had other things to do, memory at its peak (–: not recorded). "
+        "`python benchmarks/accuracy.py trained`\n"
     )
 
 

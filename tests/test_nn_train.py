@@ -85,6 +85,7 @@ def test_ten_sentences_are_learnt_by_heart(treebank: Path, tmp_path: Path) -> No
     }  # fmt: skip
     card = (tmp_path / "out" / "README.md").read_text()
     assert "| 100.00 | 100.00 |" in card
+    assert re.search(r"Trained in \d+ minutes and \d+\.\d GB of memory", card)
     assert re.search(r"\| train \| tiny-1\.conllu \| `[0-9a-f]{64}` \|", card)
     assert str(tmp_path) not in card
     assert next(iter(json.loads((tmp_path / "out" / "config.json").read_text()))) == "format"

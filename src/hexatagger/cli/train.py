@@ -185,11 +185,12 @@ def _show(event: dict[str, Any], progress: "Progress", bar: "TaskID") -> None:
         text = f"epoch {event['epoch']}, step {event['step']}/{event['of']}"
         progress.update(bar, completed=event["done"], description=text, scores=f"loss {event['loss']:.3f}")
     elif event["event"] == "epoch":
-        left_out = ("event", "epoch", "loss", "seconds")
-        scores = "  ".join(f"{name} {value:.2f}" for name, value in event.items() if name not in left_out)
-        minutes = event["seconds"] / 60
+        from hexatagger.nn.card import NO_SCORES
+
+        scores = "  ".join(f"{name} {value:.2f}" for name, value in event.items() if name not in NO_SCORES)
+        cost = f"{event['seconds'] / 60:.1f} min" + (f", {event['gigabytes']:.1f} GB" if event["gigabytes"] else "")
         progress.console.print(
-            f"epoch {event['epoch']}: loss {event['loss']:.3f}  {scores}  ({minutes:.1f} min)",
+            f"epoch {event['epoch']}: loss {event['loss']:.3f}  {scores}  ({cost})",
             highlight=False,
             soft_wrap=True,  # a line stays a line where the output is a file
         )

@@ -12,6 +12,9 @@ from hexatagger.nn.folder import Model, portable, write_text
 if TYPE_CHECKING:
     from hexatagger.nn.checkpoint import State
 
+NO_SCORES = ("event", "epoch", "loss", "seconds", "gigabytes")
+"""What an epoch's entry has besides the scores of dev."""
+
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
@@ -32,7 +35,9 @@ def write_card(
     """Write README.md: what the model is, its scores on dev, the data it saw, how to make it again."""
     card = model.recipe.card
     best = next(entry for entry in state.history if entry["epoch"] == state.best_epoch)
-    scores = [(name, value) for name, value in best.items() if name not in ("event", "epoch", "loss", "seconds")]
+    scores = [(name, value) for name, value in best.items() if name not in NO_SCORES]
+    most = max(entry.get("gigabytes", 0.0) for entry in state.history)
+    cost = f"{state.seconds / 60:.0f} minutes" + (f" and {most:.1f} GB of memory" if most else "")
     encoder = portable(model.recipe.model.encoder)
     weights = sum(parameter.numel() for parameter in model.network.parameters())
     lines = [
@@ -65,7 +70,7 @@ def write_card(
         "",
         "## Recipe",
         "",
-        f"Trained in {state.seconds / 60:.0f} minutes with `hexatagger train` and this recipe:",
+        f"Trained in {cost} with `hexatagger train` and this recipe:",
         "",
         "```toml",
         model.recipe.with_encoder(encoder).to_toml().rstrip(),

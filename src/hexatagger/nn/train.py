@@ -6,6 +6,7 @@ a callback, and the main process writes it to log.jsonl.
 """
 
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -206,7 +207,7 @@ def fit(
                 scores = score(model, data)
             state.seconds = before + time.monotonic() - began
             entry = {"epoch": state.epoch, "loss": round(loss_sum / max(1, words), 4), **scores}
-            state.history.append(entry | {"seconds": round(state.seconds, 1)})
+            state.history.append(entry | {"seconds": round(state.seconds, 1), "gigabytes": round(_gigabytes(), 2)})
             report({"event": "epoch", **state.history[-1]})
             if scores["LAS"] > state.best:
                 state.best, state.best_epoch = scores["LAS"], state.epoch
@@ -270,6 +271,18 @@ def _share(items: list[Item], accelerator: Accelerator, pad: int) -> Batch:
 def _words(items: Sequence[Item]) -> int:
     """Count the words of a batch that count."""
     return sum(window.keep[1] - window.keep[0] for _, window in items)
+
+
+def _gigabytes() -> float:
+    """Return the most memory that this process has had: the GPU's where there is one; 0 where nobody says."""
+    if torch.cuda.is_available():
+        return float(torch.cuda.max_memory_allocated() / 2**30)
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return 0.0
+    unit = 1 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
 
 
 def _stopped(state: State, config: TrainConfig) -> bool:
