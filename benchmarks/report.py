@@ -6,7 +6,7 @@ A document has `<!-- figures: NAME -->` … `<!-- end -->`; what is between is r
 import re
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +147,7 @@ def accuracy() -> str:
         "pointers": "hexatagger with pointers",
         "pairs": "hexatagger with pointers and pairs",
     }
-    return _compared(["hexatagger", "pointers", "pairs", "biaffine, projective", "biaffine, all trees"], names)
+    return _compared([*names, "biaffine, projective", "biaffine, all trees"], names, spare={"pointers", "pairs"})
 
 
 def hidden() -> str:
@@ -178,14 +178,20 @@ def lift() -> str:
     return _compared(["hexatagger", "lift-path", "lift-head"], names)
 
 
-def _compared(sides: list[str], names: dict[str, str]) -> str:
-    """Return a table of the treebanks in which at least two of the sides were trained."""
+def _compared(sides: list[str], names: dict[str, str], spare: Collection[str] = ()) -> str:
+    """Return a table of the treebanks in which at least two of the sides were trained, by the seeds common to them.
+
+    Sides that can be spared are left out where they were trained with fewer seeds than the others.
+    """
     rows, budgets = [], []
     for path in sorted(RESULTS.glob("accuracy-*.json")):
         result = load(path.stem)
         runs = {side: own for side in sides if (own := [run for run in result["runs"] if run["side"] == side])}
-        common = set.intersection(*({run["seed"] for run in own} for own in runs.values())) if len(runs) > 1 else set()
-        if not common:
+        trained_with = {side: {run["seed"] for run in own} for side, own in runs.items()}
+        needed = [own for side, own in trained_with.items() if side not in spare]
+        common = set.intersection(*needed) if needed else set()
+        runs = {side: own for side, own in runs.items() if trained_with[side] >= common}
+        if len(runs) < 2 or not common:
             continue
         seeds = f"{len(common)} seed{'s' * (len(common) > 1)}"
         budget = f"{result['train sentences']:,} sentences, {result['epochs']} epochs, {seeds}"
