@@ -309,6 +309,9 @@ def test_short_sentences_and_bad_shapes() -> None:
         kbest_constrained([[0, 0]], [], Constraints(), 0)
     with pytest.raises(DecodeError, match="relation"):
         best_constrained([[0, 0]], [], Constraints(), relation=np.zeros((2, 2, 3)))
+    for votes in (np.zeros((1, 3)), [[0, -np.inf]]):
+        with pytest.raises(DecodeError, match=r"must be finite and \(1, 2\)"):
+            probabilities_given([[0, 0]], [], Constraints(), votes=votes)
 
 
 def test_constraints_are_true_when_they_say_something() -> None:
