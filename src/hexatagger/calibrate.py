@@ -38,7 +38,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.integer[Any]]
 
 BINS = 15
-_LOWEST, _HIGHEST, _CLOSE = 0.2, 5.0, 0.01
+_LOWEST, _HIGHEST, _CLOSE = 0.2, 10.0, 0.01
 """Between which the temperature is looked for, and how closely, as a share of it."""
 _ENOUGH = 30_000
 """Words that a temperature is fitted on: it is one number."""
