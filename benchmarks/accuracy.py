@@ -20,7 +20,6 @@ epoch, and how long it took, from the folder that training left.
 import argparse
 import json
 import random
-import resource
 import tempfile
 import time
 from dataclasses import replace
@@ -42,7 +41,7 @@ from hexatagger.nn.predict import predict
 from hexatagger.nn.train import Job, train
 from hexatagger.tags import Hexatag, is_legal
 from hexatagger.tags.hexatag import DEPTH_CHANGE
-from results import RESULTS, SHARED, load, save
+from results import RESULTS, SHARED, load, megabytes, save
 
 SIDES: dict[str, list[str]] = {
     "hexatagger": [],
@@ -91,8 +90,7 @@ def compare(given: argparse.Namespace) -> None:
                 began = time.monotonic()
                 scores = run(Job(recipe=chosen, train=[part], dev=[dev_file], out=out, export=False), side)
                 minutes = (time.monotonic() - began) / 60
-                memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-                cost = {"minutes": round(minutes, 1), "peak memory so far, GB": round(memory, 2)}
+                cost = {"minutes": round(minutes, 1), "peak memory so far, GB": round(megabytes(peak=True) / 1024, 2)}
                 for kind, figures in scores.items():
                     done.append({"side": kind, "seed": seed, **figures, **cost})
                     print(json.dumps(done[-1]), flush=True)

@@ -8,7 +8,16 @@ import pytest
 import brute_force
 from hexatagger import FormatError, Sentence, decode
 from hexatagger.annotate import Prediction
-from hexatagger.calibrate import Calibration, Judged, _noted, cross_judged, fit_temperature, judge, reliability
+from hexatagger.calibrate import (
+    Calibration,
+    Judged,
+    _fitted_on,
+    _noted,
+    cross_judged,
+    fit_temperature,
+    judge,
+    reliability,
+)
 from hexatagger.config import Recipe
 from hexatagger.folder import Temperature, read_folder, store_temperature
 from hexatagger.tags import to_heads
@@ -128,6 +137,19 @@ def _best(prediction: Prediction) -> list[int]:
     return list(decode.heads([tags])[0].tolist())
 
 
+def test_short_sentences_are_enough_where_each_takes_a_chart() -> None:
+    def said(*lengths: int) -> tuple[list[Prediction], list[Sentence]]:
+        predictions, _ = drawn(len(lengths), tags=1.0, relations=1.0)
+        for prediction in predictions:
+            prediction.head = np.zeros((1, 2), np.float32)
+        chains = [Sentence.from_words(["w"] * n, heads=list(range(n)), deprels=["obj"] * n) for n in lengths]
+        return predictions, chains
+
+    assert _fitted_on(*said(1, 5, 31, 30, 101)) == [1, 3]
+    assert _fitted_on(*said(1, 31, 101)) == [1]
+    assert _fitted_on(*said(1, 101)) == []
+
+
 def test_nothing_to_fit_on() -> None:
     assert fit_temperature([], [], LABELS, scheme="head") == Temperature()
     nothing = judge([], [], LABELS, scheme="head", temperature=Temperature())
@@ -174,13 +196,15 @@ def test_temperatures_that_are_none(folder: Path, value: object) -> None:
 
 def test_the_card_says_it_once() -> None:
     card = "# Title\n\nText.\n\n## Data\n\nRows.\n"
-    one = Calibration(Temperature(1.5, 1.25), 1234, (0.05, 0.06), (0.01, 0.02))
+    one = Calibration(Temperature(1.5, 1.25), 789, 1234, (0.05, 0.06), (0.01, 0.02))
     first = _noted(card, one)
     assert first.startswith("# Title\n\nText.\n\n## Probabilities\n\n")
     assert first.endswith("\n\n## Data\n\nRows.\n")
     assert "1.5" in first
+    assert "on 789 words of dev" in first
+    assert "over 1,234 words" in first
     assert "| head | 5.00 % | 1.00 % |" in first
-    other = Calibration(Temperature(2.5, 1.25), 1234, (0.05, 0.06), (0.01, 0.02))
+    other = Calibration(Temperature(2.5, 1.25), 789, 1234, (0.05, 0.06), (0.01, 0.02))
     assert _noted(first, other) == _noted(card, other)
     assert _noted("# Title\n", one).startswith("# Title\n\n## Probabilities\n")
     assert math.isclose(one.before[0], 0.05)

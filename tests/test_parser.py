@@ -420,6 +420,12 @@ def test_training_calibrates_and_so_can_you(broken: Path, treebank: Path, gold: 
     empty = broken.parent / "empty.conllu"
     empty.write_text("")
     assert "no sentences to calibrate with" in run("calibrate", broken, "--dev", empty).stderr
+    alone = broken.parent / "alone.conllu"
+    hexatagger.write_conllu([Sentence.from_words(["Yes"], heads=[0], deprels=["root"])], alone)
+    result = run("calibrate", broken, "--dev", alone)
+    assert result.exit_code == 1
+    assert "no tree to fit a temperature on: name a file that has some of 2 to 100 words" in result.stderr
+    assert hexatagger.load(broken).folder.temperature == found.folder.temperature
 
 
 def test_running_needs_no_torch(model: Path) -> None:

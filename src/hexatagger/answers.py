@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hexatagger import decode
 from hexatagger.annotate import Prediction, Tree, batch, best_trees, labelled, writer
 from hexatagger.decode import Arcs, Constraints
-from hexatagger.decode.arcs import EXACT_WORDS
+from hexatagger.decode.arcs import EXACT_WORDS, LEAST
 from hexatagger.decode.constraints import allowed_arcs, joined, obeys
 from hexatagger.decode.trees import tree_scores_unchecked
 from hexatagger.errors import ConstraintError
@@ -40,7 +40,6 @@ _MOST = 8
 """How many heads of a word are listed."""
 _LONGEST = 2000
 """Words of a longer sentence get no probabilities: a table of every word with every head would not fit."""
-_LEAST = float(np.finfo(np.float64).tiny)
 _NOTE, _TREE_NOTES = "HeadProb=", ("# tree_prob =", "# alternative =")
 """How files say it: in MISC, and in comments."""
 
@@ -208,7 +207,7 @@ def arc_probabilities(predictions: Sequence[Prediction], temperature: float, *, 
                 leaf[row, :words], internal[row], Constraints(), votes=votes / temperature
             )
             # What leaf tag goes with a head is a question to the tags alone.
-            sides = found[row].joint / np.maximum(found[row].head, _LEAST)[:, None]
+            sides = found[row].joint / np.maximum(found[row].head, LEAST)[:, None]
             found[row] = Arcs(sides * given.head[:, None], 0)
     return found
 

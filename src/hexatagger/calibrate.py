@@ -127,9 +127,14 @@ def judge(
     return Judged(head, head_right > 0, arc, arc_right > 0, las_right > 0)
 
 
-def _voting(predictions: Sequence[Prediction]) -> bool:
-    """Say whether words point at their heads."""
-    return any(each.head is not None for each in predictions)
+def _fitted_on(predictions: Sequence[Prediction], gold: Sequence[Sentence]) -> list[int]:
+    """Return the sentences that temperatures are fitted on; where they take charts, short ones if there are any."""
+    # a word alone says nothing
+    trees = [number for number, each in enumerate(gold) if 1 < len(each) <= EXACT_WORDS and is_tree(each.heads)]
+    if all(each.head is None for each in predictions):
+        return trees[:: _every(gold, trees, _ENOUGH)]
+    trees = [number for number in trees if len(gold[number]) <= _CHARTED_WORDS] or trees
+    return trees[:: _every(gold, trees, _CHARTED)]
 
 
 def _every(gold: Sequence[Sentence], chosen: Iterable[int], enough: int) -> int:
@@ -157,13 +162,7 @@ def fit_temperature(
     predictions: Sequence[Prediction], gold: Sequence[Sentence], labels: Labels, *, scheme: Scheme
 ) -> Temperature:
     """Return the temperatures that make gold most likely; crossing arcs count as they were lifted."""
-    longest, enough = (_CHARTED_WORDS, _CHARTED) if _voting(predictions) else (EXACT_WORDS, _ENOUGH)
-    chosen = [
-        number
-        for number, sentence in enumerate(gold)
-        if 1 < len(sentence) <= longest and is_tree(sentence.heads)  # a word alone says nothing
-    ]
-    chosen = chosen[:: _every(gold, chosen, enough)]
+    chosen = _fitted_on(predictions, gold)
     if not chosen:
         return Temperature()
     said = [predictions[number] for number in chosen]
@@ -238,8 +237,10 @@ class Calibration:
     """The temperature of a model, and what it is worth."""
 
     temperature: Temperature
-    """Fitted on all sentences."""
+    fitted: int
+    """How many words it was fitted on."""
     words: int
+    """How many were judged."""
     before: tuple[float, float]
     """Expected calibration error of heads, and of heads with relations, without it."""
     after: tuple[float, float]
@@ -255,11 +256,16 @@ def calibrate(parser: Parser, gold: Sequence[Sentence]) -> Calibration:
     if parser.config.pointers:
         gold = gold[:: _every(gold, range(len(gold)), 3 * _CHARTED)]
     predictions = parser.predict(gold)
+    chosen = _fitted_on(predictions, gold)
+    if not chosen:
+        raise ConfigError(
+            f"there is no tree to fit a temperature on: name a file that has some of 2 to {EXACT_WORDS} words"
+        )
     raw = judge(predictions, gold, labels, scheme=scheme, temperature=Temperature())
     crossed, _ = cross_judged(predictions, gold, labels, scheme=scheme)
-    return Calibration(
-        fit_temperature(predictions, gold, labels, scheme=scheme), len(raw.head), _errors(raw), _errors(crossed)
-    )
+    temperature = fit_temperature(predictions, gold, labels, scheme=scheme)
+    fitted = sum(len(gold[number]) for number in chosen)
+    return Calibration(temperature, fitted, len(raw.head), _errors(raw), _errors(crossed))
 
 
 def _errors(judged: Judged) -> tuple[float, float]:
@@ -289,8 +295,8 @@ def _noted(card: str, found: Calibration) -> str:
     lines = [
         "For probabilities, scores of tags are divided by a temperature of "
         f"{found.temperature.tags:g}, those of relations by {found.temperature.relations:g}.",
-        f"Both are fitted on dev ({found.words:,} words), which the network did not learn from.",
-        "Expected calibration error, each half of dev judged with the temperatures of the other half:",
+        f"Both are fitted on {found.fitted:,} words of dev, which the network did not learn from.",
+        f"Expected calibration error over {found.words:,} words, each half judged with temperatures of the other half:",
         "",
         "| | without | with |",
         "| --- | ---: | ---: |",

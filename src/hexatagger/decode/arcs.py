@@ -34,7 +34,7 @@ EXACT_WORDS = 100
 """Sentences of up to so many words are done exactly unless told otherwise."""
 SAMPLES = 1000
 """How many sequences are drawn of a longer sentence unless told otherwise."""
-_LOWEST, _LEAST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).tiny)
+_LOWEST, LEAST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).tiny)
 """Instead of −inf and 0 where they would be subtracted or divided by: what is forbidden stays at 0."""
 _CELLS = 1_000_000
 """How large a table over (sentence, begin, end, split) may get; sentences are taken in parts accordingly."""
@@ -182,7 +182,7 @@ def _split(leaf: Scores, internal: Scores) -> tuple[_Shares, Scores]:
         highest = sums.max(-1, keepdims=True)
         sums -= np.maximum(highest, _LOWEST)
         np.exp(sums, out=sums)
-        weight = np.maximum(sums.sum(-1, keepdims=True), _LEAST)
+        weight = np.maximum(sums.sum(-1, keepdims=True), LEAST)
         sums /= weight
         by_left = sums * walk(head_left, *windows)
         sums -= by_left

@@ -227,15 +227,23 @@ def finish(model: Model, data: Data, state: State, job: Job, report: Report) -> 
     if job.export:
         from hexatagger.nn.export import export
 
-        try:
+        with _warned(report):
             report({"event": "export", **asdict(export(job.out, data.gold))})
-        except ConfigError as error:  # hours of training are not lost for it
-            report({"event": "warning", "message": str(error)})
         if (job.out / "model.onnx").is_file():
-            report({"event": "calibration", **asdict(calibrate_folder(job.out, data.gold))})
+            with _warned(report):
+                report({"event": "calibration", **asdict(calibrate_folder(job.out, data.gold))})
     save_finished(state, job.out)
     remove_checkpoints(job.out)
     (job.out / SOFT).unlink(missing_ok=True)
+
+
+@contextmanager
+def _warned(report: Report) -> Iterator[None]:
+    """Make a warning of what cannot be done: hours of training are not lost for it."""
+    try:
+        yield
+    except ConfigError as error:
+        report({"event": "warning", "message": str(error)})
 
 
 def _step(
