@@ -30,17 +30,17 @@ import numpy as np
 
 from biaffine import train_biaffine
 from hexatagger import decode
-from hexatagger.annotate import Prediction, annotate
-from hexatagger.config import Recipe
-from hexatagger.conllu import read_conllu, write_conllu
-from hexatagger.evaluate import evaluate
-from hexatagger.folder import read_folder
-from hexatagger.nn.data import encode
-from hexatagger.nn.folder import load_model
-from hexatagger.nn.predict import predict
-from hexatagger.nn.train import Job, train
+from hexatagger.formats.conllu import read_conllu, write_conllu
+from hexatagger.model.config import Recipe
+from hexatagger.model.folder import read_folder
+from hexatagger.parsing.write import Prediction, annotate
+from hexatagger.scoring.conll18 import evaluate
 from hexatagger.tags import Hexatag, is_legal
 from hexatagger.tags.hexatag import DEPTH_CHANGE
+from hexatagger.train.data import encode
+from hexatagger.train.loop import Job, train
+from hexatagger.train.predict import predict
+from hexatagger.train.weights import load_model
 from results import RESULTS, SHARED, load, megabytes, save
 
 SIDES: dict[str, list[str]] = {

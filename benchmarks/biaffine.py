@@ -1,6 +1,6 @@
 """A biaffine parser (Dozat and Manning 2017) on our encoder, data, batches and training loop: the baseline.
 
-Everything up to the word vectors is `hexatagger.nn.model.Network`. On top of them four perceptrons, a biaffine score of
+Everything up to the word vectors is `train.network.Network`. On top of them four perceptrons, a biaffine score of
 every arc and one of every relation, their losses added. The best tree is found exactly, projective or not (see `mst`).
 
     python benchmarks/biaffine.py RECIPE --train F --dev F --out DIR [--set section.key=value]...
@@ -18,18 +18,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hexatagger.config import ModelConfig, Recipe, TrainConfig
-from hexatagger.evaluate import evaluate
-from hexatagger.nn.check import read_treebank
-from hexatagger.nn.checkpoint import State
-from hexatagger.nn.data import IGNORE, Batch, Example
-from hexatagger.nn.folder import Model
-from hexatagger.nn.model import Network, perceptron
-from hexatagger.nn.predict import run
-from hexatagger.nn.train import Data, Job, Report, fit, make_accelerator, prepare
+from hexatagger.model.config import ModelConfig, Recipe, TrainConfig
+from hexatagger.model.labels import Labels
+from hexatagger.scoring.conll18 import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.tags import unlift
-from hexatagger.tags.labels import Labels
+from hexatagger.train.checkpoint import State
+from hexatagger.train.data import IGNORE, Batch, Example
+from hexatagger.train.loop import Data, Job, Report, fit, make_accelerator, prepare
+from hexatagger.train.network import Network, perceptron
+from hexatagger.train.predict import run
+from hexatagger.train.preflight import read_treebank
+from hexatagger.train.weights import Model
 from mst import best_projective, best_tree
 
 ARC, RELATION = 500, 100  # widths of the perceptrons, as in the paper
@@ -149,7 +149,7 @@ def change_targets(sentences: list[Sentence], examples: list[Example]) -> None:
 
 
 def train_biaffine(job: Job, report: Report) -> State:
-    """Train the baseline as `hexatagger.nn.train.train` trains ours; return how it went.
+    """Train the baseline as `hexatagger.train.loop.train` trains ours; return how it went.
 
     An epoch is scored with both decoders: UAS and LAS are those of all trees, `projective UAS` and `projective LAS`
     those of the best projective tree.

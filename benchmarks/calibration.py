@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from hexatagger import read_conllu
-from hexatagger.calibrate import Judged, Reliability, cross_judged, fit_temperature, judge, reliability
-from hexatagger.files import replacing
-from hexatagger.folder import Temperature
-from hexatagger.parser import Parser, find_model, load
+from hexatagger.formats.files import replacing
+from hexatagger.model.folder import Temperature
+from hexatagger.parsing.calibrate import Judged, Reliability, cross_judged, fit_temperature, judge, reliability
+from hexatagger.parsing.parser import Parser, find_model, load
 from hexatagger.sentence import Sentence
 from results import ROOT, save, treebank
 from speed import in_turns

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from hexatagger import read_conllu
-from hexatagger.parser import find_model
-from hexatagger.rawtext import restore
+from hexatagger.formats.text import restore
+from hexatagger.parsing.parser import find_model
 from results import save, treebank
 
 FILE = "UD_English-EWT/en_ewt-ud-train.conllu"

@@ -26,10 +26,10 @@ from torch import Tensor
 
 from biaffine import Biaffine, relation_scores
 from hexatagger import decode, read_conllu
-from hexatagger.nn.data import collate, encode
-from hexatagger.nn.folder import Model, load_model
-from hexatagger.nn.model import reduce_scores
 from hexatagger.sentence import Sentence
+from hexatagger.train.data import collate, encode
+from hexatagger.train.network import reduce_scores
+from hexatagger.train.weights import Model, load_model
 from mst import best_projective, best_tree
 from results import megabytes, save, treebank
 

@@ -6,9 +6,9 @@ python benchmarks/model.py [MODEL]
 import sys
 
 from hexatagger import read_conllu
-from hexatagger.evaluate import evaluate
-from hexatagger.parser import find_model, load
-from hexatagger.rawtext import restore
+from hexatagger.formats.text import restore
+from hexatagger.parsing.parser import find_model, load
+from hexatagger.scoring.conll18 import evaluate
 from results import save, treebank
 
 FILE = "UD_English-EWT/en_ewt-ud-dev.conllu"

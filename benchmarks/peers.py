@@ -37,8 +37,8 @@ from typing import Any
 
 from hexatagger import read_conllu, write_conllu
 from hexatagger.errors import HexataggerError
-from hexatagger.evaluate import evaluate
-from hexatagger.rawtext import restore
+from hexatagger.formats.text import restore
+from hexatagger.scoring.conll18 import evaluate
 from hexatagger.sentence import Sentence
 from results import RESULTS, ROOT, load, save, treebank
 

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from hexatagger import read_conllu
-from hexatagger.nn.segmenter import SegmenterConfig, train_segmenter
-from hexatagger.rawtext import restore
-from hexatagger.segment import JSON, ONNX, Segmenter
+from hexatagger.formats.text import restore
+from hexatagger.segment.segmenter import JSON, ONNX, Segmenter
+from hexatagger.train.segmenter.loop import SegmenterConfig, train_segmenter
 from results import RESULTS, load, save, treebank
 
 TREEBANKS = (

@@ -18,8 +18,8 @@ import time
 from typing import Any
 
 import results
-from hexatagger.conllu import read_conllu
-from hexatagger.parser import load
+from hexatagger.formats.conllu import read_conllu
+from hexatagger.parsing.parser import load
 from hexatagger.sentence import Sentence
 
 CLIENTS = (1, 8, 32, 128)

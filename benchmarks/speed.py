@@ -19,8 +19,8 @@ from typing import Any
 from unittest import mock
 
 from hexatagger import read_conllu
-from hexatagger.parser import Parser, find_model, load
-from hexatagger.rawtext import restore
+from hexatagger.formats.text import restore
+from hexatagger.parsing.parser import Parser, find_model, load
 from hexatagger.sentence import Sentence
 from results import save, treebank
 
@@ -81,7 +81,7 @@ def networks(model: Path) -> dict[str, Callable[[Batch], object]]:
     if (model / "model.safetensors").exists():
         import torch
 
-        from hexatagger.nn.folder import load_model
+        from hexatagger.train.weights import load_model
 
         network = load_model(model).network.eval()
 

@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 from hexatagger import write_conllu
-from hexatagger.segment import Segmenter
+from hexatagger.segment.segmenter import Segmenter
 
 PACKAGE = "vaderSentiment==0.5"
 PARTS = ("amazonReviewSnippets", "nytEditorialSnippets", "tweets")

@@ -8,11 +8,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hexatagger.config import Recipe
-from hexatagger.segment import Settings, to_json
-from hexatagger.tags.labels import Labels, LabelSet
+from hexatagger.model.config import Recipe
+from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.segment.multiword import Rewrites
+from hexatagger.segment.segmenter import Settings, to_json
 from hexatagger.tags.lemma import to_script
-from hexatagger.tags.multiword import Rewrites
 
 RECIPE = '[model]\nencoder = "characters"\nchar_buckets = 500\ntasks = ["upos", "xpos", "feats", "lemma"]\n'
 LABELS = Labels(

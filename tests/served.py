@@ -16,13 +16,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from hexatagger.config import Recipe
-from hexatagger.folder import Folder
-from hexatagger.parser import Parser
-from hexatagger.segment import Segmenter, Settings
+from hexatagger.model.config import Recipe
+from hexatagger.model.folder import Folder
+from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.parsing.parser import Parser
+from hexatagger.segment.multiword import Rewrites
+from hexatagger.segment.segmenter import Segmenter, Settings
 from hexatagger.server import Options, create_app, open_socket, serve
-from hexatagger.tags.labels import Labels, LabelSet
-from hexatagger.tags.multiword import Rewrites
 
 RECIPE = '[model]\nencoder = "characters"\nchar_buckets = 500\ntasks = ["upos"]\n'
 LABELS = Labels(LabelSet(["root", "nsubj", "obj", "det", "punct"]), tasks={"upos": LabelSet(["NOUN", "VERB", "DET"])})

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
-
-sys.path.append(str(ROOT / "tools"))
 import refresh_docs
+from conftest import ROOT
 from hexatagger.cli import COMMANDS
 from hexatagger.errors import PackageError
 from refresh_docs import ExampleError, documents, missing, refreshed

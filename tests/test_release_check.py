@@ -1,16 +1,13 @@
 """What a release is checked with finds what it should; the checks themselves are `make release-check`."""
 
 import doctest
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
-
-sys.path.append(str(ROOT / "tools"))
 import release_check
+from conftest import ROOT
 
 
 def test_examples() -> None:

@@ -10,8 +10,6 @@ import pytest
 
 from conftest import ROOT
 
-sys.path.append(str(ROOT / "tools"))
-
 ASSET = re.compile(
     r"""<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=["']?(?:https?:)?//[^>]*>|url\(["']?http"""
 )

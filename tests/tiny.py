@@ -5,6 +5,24 @@ from typing import Any
 
 FAMILIES = ("bert", "electra", "mpnet", "roberta", "xlm-roberta", "deberta-v2", "xlnet")
 
+RECIPE = """
+[model]
+encoder = "characters"
+char_width = 48
+char_buckets = 500
+lstm_layers = 1
+lstm_width = 48
+dropout = 0.1
+tasks = ["upos", "xpos", "feats", "lemma"]
+
+[training]
+epochs = 40
+batch = 5
+head_rate = 0.01
+task_weight = 1.0
+"""
+"""A recipe that learns this treebank by heart."""
+
 _TREES = [
     # Words, heads, relations, UPOS, lemmas; `~` stands for a space inside a word, `^` for a soft hyphen.
     "She reads papers . | 2 0 2 2 | nsubj root obj punct | PRON VERB NOUN PUNCT | she read paper .",

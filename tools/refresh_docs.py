@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from hexatagger.cli import COMMANDS
-from hexatagger.files import replacing
+from hexatagger.formats.files import replacing
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"

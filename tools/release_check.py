@@ -30,7 +30,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hexatagger import __version__
-from hexatagger.files import replacing
+from hexatagger.formats.files import replacing
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "install.json"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from common import Block, Driver, Tree, blocks, say
 
-from hexatagger.parser import Parser, find_model, load
+from hexatagger.parsing.parser import Parser, find_model, load
 from hexatagger.sentence import Sentence
 
 

@@ -9,7 +9,6 @@ Importing this package loads neither torch nor onnxruntime nor numpy, nor any pa
 
 from typing import TYPE_CHECKING
 
-from hexatagger.conllu import read_conllu, write_conllu
 from hexatagger.errors import (
     AlignmentError,
     ConfigError,
@@ -20,11 +19,12 @@ from hexatagger.errors import (
     TagError,
     TreeError,
 )
+from hexatagger.formats.conllu import read_conllu, write_conllu
 from hexatagger.integrations import from_spacy, from_table, to_spacy, to_table
 from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
 if TYPE_CHECKING:
-    from hexatagger.parser import Parser, load
+    from hexatagger.parsing.parser import Parser, load
 
 __version__ = "0.1.0"
 
@@ -56,7 +56,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load the parser when it is first asked for: reading files should not wait for numpy."""
     if name in ("Parser", "load"):
-        from hexatagger import parser
+        from hexatagger.parsing import parser
 
         return getattr(parser, name)
     raise AttributeError(f"module 'hexatagger' has no attribute '{name}'")

@@ -194,7 +194,7 @@ class Sentence:
         >>> Sentence([Word(1, "Hi", head=0, deprel="root")]).to_dict()
         {'words': [{'id': 1, 'form': 'Hi', 'head': 0, 'deprel': 'root'}]}
         """
-        from hexatagger.plain import to_values
+        from hexatagger.formats.json import to_values
 
         return to_values(self)
 
@@ -205,7 +205,7 @@ class Sentence:
         >>> Sentence.from_dict({"words": [{"id": 1, "form": "Hi", "head": 0, "deprel": "root"}]}).deprels
         ['root']
         """
-        from hexatagger.plain import from_values
+        from hexatagger.formats.json import from_values
 
         return from_values(values)
 
@@ -215,7 +215,7 @@ class Sentence:
         >>> Sentence([Word(1, "Hi", head=0, deprel="root")]).to_conllu()
         '1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n'
         """
-        from hexatagger.conllu import format_sentence
+        from hexatagger.formats.conllu import format_sentence
 
         return format_sentence(self)
 

@@ -26,10 +26,10 @@ def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
     \b
       hexatagger calibrate models/mine --dev dev.conllu
     """
-    from hexatagger.calibrate import calibrate as find
-    from hexatagger.calibrate import calibrate_folder
-    from hexatagger.conllu import read_conllu
-    from hexatagger.parser import load
+    from hexatagger.formats.conllu import read_conllu
+    from hexatagger.parsing.calibrate import calibrate as find
+    from hexatagger.parsing.calibrate import calibrate_folder
+    from hexatagger.parsing.parser import load
 
     dev = [sentence for file in dev_files for sentence in read_conllu(file, roots="one")]
     found = calibrate_folder(model, dev) if store else find(load(model), dev)

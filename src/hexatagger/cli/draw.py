@@ -9,12 +9,12 @@ from pathlib import PurePath
 
 import click
 
-from hexatagger.conllu import Format, read_conllu
 from hexatagger.draw import Show, draw_html_parts, draw_svg, draw_text
 from hexatagger.draw.svg import WIDTH
 from hexatagger.draw.width import printable
 from hexatagger.errors import ConfigError, FormatError, TreeError
-from hexatagger.files import name_of, open_output
+from hexatagger.formats.conllu import Format, read_conllu
+from hexatagger.formats.files import name_of, open_output
 from hexatagger.sentence import Sentence
 
 SUFFIXES = {".txt": "text", ".svg": "svg", ".html": "html", ".htm": "html"}

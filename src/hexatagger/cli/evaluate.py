@@ -9,8 +9,8 @@ import click
 from hexatagger.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hexatagger.conllu import Format
-    from hexatagger.evaluate import Evaluation, Metric, Roots, Score
+    from hexatagger.formats.conllu import Format
+    from hexatagger.scoring.conll18 import Evaluation, Metric, Roots, Score
 
 
 @click.command(short_help="Score a parsed file against a gold one.")
@@ -77,7 +77,7 @@ def evaluate(
       cat parsed.conllu | hexatagger evaluate gold.conllu.gz - --json
       hexatagger evaluate gold.conllu --model en --from text
     """
-    from hexatagger.evaluate import evaluate_files
+    from hexatagger.scoring.conll18 import evaluate_files
 
     if (system is None) == (model is None):
         raise ConfigError("give either SYSTEM or --model: what is to be scored?")
@@ -95,10 +95,10 @@ def evaluate(
 
 def _parse_and_score(gold: str, model: str, metric: "Metric", roots: "Roots", source: str) -> "Evaluation":
     """Parse the words of a gold file, or its raw text, and score the result."""
-    from hexatagger.conllu import read_conllu
-    from hexatagger.evaluate import evaluate as score
-    from hexatagger.parser import load
-    from hexatagger.rawtext import restore
+    from hexatagger.formats.conllu import read_conllu
+    from hexatagger.formats.text import restore
+    from hexatagger.parsing.parser import load
+    from hexatagger.scoring.conll18 import evaluate as score
 
     parser = load(model)
     sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))

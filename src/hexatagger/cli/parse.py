@@ -10,12 +10,12 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 import click
 
 from hexatagger.errors import ConfigError
-from hexatagger.files import File, open_binary, open_output, read_text
+from hexatagger.formats.files import File, open_binary, open_output, read_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from hexatagger.parser import Parser
+    from hexatagger.parsing.parser import Parser
     from hexatagger.sentence import Sentence
 
 Input = Literal["text", "lines", "words", "conllu", "conllx"]
@@ -122,7 +122,7 @@ def parse(
             "--to parquet, --address, --text-column and --gz are for a folder of shards: add --engine ray"
         )
     workers = workers or 1
-    from hexatagger.parser import load
+    from hexatagger.parsing.parser import load
 
     chosen: Output = target or ("tree" if output == "-" and sys.stdout.isatty() else "conllu")
     parser = load(model, threads=1 if workers > 1 else None)
@@ -152,8 +152,8 @@ def _with_alternatives(sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
 
 def _sentences(parser: "Parser", source: Input, texts: Sequence[str], files: "Sequence[File]") -> "Iterator[Sentence]":
     """Read all that is to be parsed, as a stream."""
-    from hexatagger.conllu import read_conllu
-    from hexatagger.rawtext import words_of
+    from hexatagger.formats.conllu import read_conllu
+    from hexatagger.formats.text import words_of
 
     if source in ("conllu", "conllx"):
         if texts:
@@ -171,7 +171,7 @@ def _parsed(
     parser: "Parser", model: str, sentences: "Iterator[Sentence]", workers: int, options: dict[str, Any]
 ) -> "Iterator[Sentence]":
     if workers > 1:
-        from hexatagger.workers import parse_parallel
+        from hexatagger.parsing.workers import parse_parallel
 
         yield from parse_parallel(model, sentences, workers=workers, **options)
     else:
@@ -180,8 +180,8 @@ def _parsed(
 
 def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
     """Return what writes a sentence."""
-    from hexatagger.conllu import format_sentence
-    from hexatagger.tagfile import format_tagged
+    from hexatagger.formats.conllu import format_sentence
+    from hexatagger.formats.tagfile import format_tagged
 
     if target == "conllu":
         return format_sentence
@@ -310,8 +310,8 @@ def info(model: str) -> None:
       hexatagger info
       hexatagger info models/cy
     """
-    from hexatagger.folder import read_file, read_folder
-    from hexatagger.parser import find_model
+    from hexatagger.model.folder import read_file, read_folder
+    from hexatagger.parsing.parser import find_model
 
     folder = read_folder(find_model(model))
     click.echo(read_file(folder.path / "README.md").rstrip())

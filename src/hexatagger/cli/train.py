@@ -8,7 +8,7 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from hexatagger.package import Kept
+    from hexatagger.parsing.package import Kept
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -58,14 +58,14 @@ def train(
     \b
         accelerate launch -m hexatagger train RECIPE --train … --dev … --out …
     """
-    from hexatagger.config import Recipe
+    from hexatagger.model.config import Recipe
 
     chosen = Recipe.load(recipe).with_settings(settings)
     if encoder:
         chosen = chosen.with_encoder(encoder)
     try:
-        from hexatagger.nn.train import Job
-        from hexatagger.nn.train import train as run
+        from hexatagger.train.loop import Job
+        from hexatagger.train.loop import train as run
     except ImportError as error:
         raise click.ClickException(f"training needs more packages ({error}): pip install 'hexatagger[train]'") from None
     job = Job(
@@ -94,7 +94,7 @@ def train(
 
 def _train_segmenter(train_files: tuple[Path, ...], dev_files: tuple[Path, ...], out: Path) -> None:
     """Train the segmenter of a model folder, with a line each time it is scored."""
-    from hexatagger.nn.segmenter import train_segmenter
+    from hexatagger.train.segmenter.loop import train_segmenter
 
     def show(event: dict[str, Any]) -> None:
         if event["event"] == "epoch":
@@ -117,12 +117,12 @@ def export(model: Path, dev_files: tuple[Path, ...]) -> None:
       hexatagger export models/en --dev dev.conllu
     """
     try:
-        from hexatagger.nn.export import export as run
+        from hexatagger.train.export.onnx import export as run
     except ImportError as error:
         raise click.ClickException(
             f"exporting needs more packages ({error}): pip install 'hexatagger[train]'"
         ) from None
-    from hexatagger.conllu import read_conllu
+    from hexatagger.formats.conllu import read_conllu
 
     found = run(model, [sentence for file in dev_files for sentence in read_conllu(file, roots="one")])
     click.echo(f"{model}: scores differ from torch's by {found.difference:.2g} at most", err=True)
@@ -150,8 +150,8 @@ def package_model(
     \b
       hexatagger package runs/mine models/mine --dev dev.conllu
     """
-    from hexatagger.conllu import read_conllu
-    from hexatagger.package import package
+    from hexatagger.formats.conllu import read_conllu
+    from hexatagger.parsing.package import package
 
     dev = [sentence for file in dev_files for sentence in read_conllu(file, roots="one")]
     made_of = package(model, out, precision=precision, dev=dev, segmenter=segmenter, made=made)
@@ -185,7 +185,7 @@ def _show(event: dict[str, Any], progress: "Progress", bar: "TaskID") -> None:
         text = f"epoch {event['epoch']}, step {event['step']}/{event['of']}"
         progress.update(bar, completed=event["done"], description=text, scores=f"loss {event['loss']:.3f}")
     elif event["event"] == "epoch":
-        from hexatagger.nn.card import NO_SCORES
+        from hexatagger.train.card import NO_SCORES
 
         scores = "  ".join(f"{name} {value:.2f}" for name, value in event.items() if name not in NO_SCORES)
         cost = f"{event['seconds'] / 60:.1f} min" + (f", {event['gigabytes']:.1f} GB" if event["gigabytes"] else "")

@@ -6,11 +6,11 @@ from typing import Any, get_args
 
 import click
 
-from hexatagger.conllu import Format, Roots, format_sentence, read_conllu
-from hexatagger.files import open_output
+from hexatagger.formats.conllu import Format, Roots, format_sentence, read_conllu
+from hexatagger.formats.files import open_output
+from hexatagger.formats.tagfile import format_tagged, read_tagged
+from hexatagger.scoring.treebank import Stats, collect, percent
 from hexatagger.sentence import Sentence
-from hexatagger.stats import Stats, collect, percent
-from hexatagger.tagfile import format_tagged, read_tagged
 from hexatagger.tags import SCHEMES, Order, Scheme
 from hexatagger.tags import lift as lift_tree
 from hexatagger.tags import unlift as unlift_tree

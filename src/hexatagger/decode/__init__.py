@@ -16,19 +16,19 @@ leaf and internal scores as `best` does.
 """
 
 from hexatagger.decode.arcs import Arcs, arc_probabilities
-from hexatagger.decode.batch import best, heads
-from hexatagger.decode.constrained import (
+from hexatagger.decode.chart.constraints import Constraints, check_constraints
+from hexatagger.decode.chart.probabilities import (
     Constrained,
     Given,
     best_constrained,
     kbest_constrained,
     probabilities_given,
 )
-from hexatagger.decode.constraints import Constraints, check_constraints
+from hexatagger.decode.kbest import Ranked, candidates, kbest
 from hexatagger.decode.marginals import Posteriors, log_z, posteriors
-from hexatagger.decode.ranking import Ranked, candidates, kbest
 from hexatagger.decode.sampling import sample
-from hexatagger.decode.trees import sequence_scores, tree_scores
+from hexatagger.decode.tree_scores import sequence_scores, tree_scores
+from hexatagger.decode.viterbi import best, heads
 
 __all__ = [
     "Arcs",

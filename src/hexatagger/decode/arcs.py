@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hexatagger.decode.batch import heads
 from hexatagger.decode.marginals import divisions
 from hexatagger.decode.sampling import sample
-from hexatagger.decode.spans import left_parts, right_parts, walk, whole
+from hexatagger.decode.span_views import left_parts, right_parts, walk, whole
 from hexatagger.decode.table import Ints, Scores, alike, by_size, checked, refuse_impossible
+from hexatagger.decode.viterbi import heads
 from hexatagger.errors import DecodeError
 
 EXACT_WORDS = 100

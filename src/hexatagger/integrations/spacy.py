@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from hexatagger.conllu import ATTACHED
 from hexatagger.errors import TreeError, needs
-from hexatagger.rawtext import Token as Place
-from hexatagger.rawtext import lay_out, surfaces
+from hexatagger.formats.conllu import ATTACHED
+from hexatagger.formats.text import Token as Place
+from hexatagger.formats.text import lay_out, surfaces
 from hexatagger.sentence import Multiword, Sentence, Word
 from hexatagger.tree import check_tree
 

@@ -25,10 +25,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Literal, cast, get_args
 
-from hexatagger.config import Task
 from hexatagger.errors import ConfigError, FormatError, check_choice, needs
 from hexatagger.integrations.spacy import Range, annotate, read_columns, word_places
-from hexatagger.parser import EMBEDDED, Parser, Precision, find_model, load
+from hexatagger.model.config import Task
+from hexatagger.parsing.parser import EMBEDDED, Parser, Precision, find_model, load
 from hexatagger.sentence import Sentence
 
 with needs("spacy"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from hexatagger.parser import Parser
+    from hexatagger.parsing.parser import Parser
 
 __all__ = ["Options", "create_app", "open_socket", "serve"]
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from hexatagger.conllu import format_sentence
 from hexatagger.draw import draw_svg
+from hexatagger.formats.conllu import format_sentence
 from hexatagger.sentence import Sentence
 from hexatagger.server.question import Question, Refused
 from hexatagger.tags import base, from_heads, lift

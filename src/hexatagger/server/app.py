@@ -25,7 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hexatagger import __version__
-from hexatagger.parser import Parser, load
+from hexatagger.parsing.parser import Parser, load
 from hexatagger.server.answer import TYPES, write_answer
 from hexatagger.server.batching import Batcher
 from hexatagger.server.metrics import CONTENT_TYPE, SECONDS, Metrics

@@ -16,7 +16,7 @@ from typing import Any
 
 from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, ConstraintError, HexataggerError
-from hexatagger.parser import Parser
+from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from hexatagger.server.metrics import REQUESTS, Metrics
 from hexatagger.server.options import Options

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeVar, cast
 
-from hexatagger.conllu import read_conllu
 from hexatagger.errors import FormatError
+from hexatagger.formats.conllu import read_conllu
 from hexatagger.sentence import Sentence
 from hexatagger.server.options import Options
 

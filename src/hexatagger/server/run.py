@@ -12,8 +12,8 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from hexatagger.errors import ConfigError, HexataggerError
-from hexatagger.folder import read_folder
-from hexatagger.parser import Parser, find_model, load
+from hexatagger.model.folder import read_folder
+from hexatagger.parsing.parser import Parser, find_model, load
 from hexatagger.server.app import build
 from hexatagger.server.options import Options
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, get_args
 
 from hexatagger.errors import ConfigError, FormatError, needs
-from hexatagger.files import open_binary
-from hexatagger.rawtext import VISIBLE
+from hexatagger.formats.files import open_binary
+from hexatagger.formats.text import VISIBLE
 
 Source = Literal["text", "lines", "words", "conllu", "conllx"]
 SOURCES: tuple[Source, ...] = get_args(Source)

@@ -12,7 +12,7 @@ from hexatagger.integrations.ray.blocks import SOURCES, Source
 from hexatagger.integrations.ray.cluster import Actors, pool
 from hexatagger.integrations.ray.documents import Document, Problem, runs, sentences_of
 from hexatagger.integrations.ray.shards import check_free, check_model, format_document, parse_documents
-from hexatagger.parser import EMBEDDED, Parser, Precision, find_model, load
+from hexatagger.parsing.parser import EMBEDDED, Parser, Precision, find_model, load
 
 if TYPE_CHECKING:
     import pyarrow as pa

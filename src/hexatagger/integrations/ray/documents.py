@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hexatagger.conllu import parse_block
 from hexatagger.errors import FormatError
+from hexatagger.formats.conllu import parse_block
+from hexatagger.formats.text import words_of
 from hexatagger.integrations.ray.blocks import JSON_LINES, PARQUET, Block, Source, Span, open_parquet, opened, suffix
-from hexatagger.rawtext import words_of
-from hexatagger.segment import Segmenter
+from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
 _PART = 1024  # sentences of a plain file that make a document

@@ -32,7 +32,7 @@ from hexatagger.integrations.ray.shards import (
     read_problems,
     unfinished,
 )
-from hexatagger.parser import EMBEDDED, Parser, find_model, load
+from hexatagger.parsing.parser import EMBEDDED, Parser, find_model, load
 
 if TYPE_CHECKING:
     from pyarrow import Table

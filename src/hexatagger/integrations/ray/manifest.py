@@ -13,7 +13,7 @@ from typing import Any
 
 from hexatagger import __version__
 from hexatagger.errors import ConfigError, FormatError
-from hexatagger.files import replacing
+from hexatagger.formats.files import replacing
 from hexatagger.integrations.ray.blocks import Block, Span
 from hexatagger.integrations.ray.shards import Settings
 

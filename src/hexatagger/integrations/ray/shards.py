@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from hexatagger.conllu import format_sentence
 from hexatagger.errors import ConfigError, FormatError, HexataggerError, check_choice
-from hexatagger.files import open_binary, open_output, read_lines
+from hexatagger.formats.conllu import format_sentence
+from hexatagger.formats.files import open_binary, open_output, read_lines
+from hexatagger.formats.tagfile import format_tagged
 from hexatagger.integrations.ray.blocks import SOURCES, Block, Source
 from hexatagger.integrations.ray.documents import Document, Problem, read_documents
-from hexatagger.parser import Parser, Precision, load
+from hexatagger.parsing.parser import Parser, Precision, load
 from hexatagger.sentence import Sentence
-from hexatagger.tagfile import format_tagged
 
 Target = Literal["conllu", "json", "tags", "parquet"]
 TARGETS: tuple[Target, ...] = get_args(Target)

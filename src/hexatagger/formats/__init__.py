@@ -1,0 +1,1 @@
+"""Sentence ⇄ bytes: CoNLL-U, JSON, tag files, raw text, and the files they live in."""

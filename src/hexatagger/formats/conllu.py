@@ -1,0 +1,193 @@
+"""Read and write CoNLL-U and CoNLL-X, sentence by sentence, without losing a byte.
+
+A file that is read and written again is the same, comments, multiword tokens, empty nodes and odd spaces included; only
+a byte order mark and CRLF line ends are dropped. Bad input raises FormatError with file, line, value and remedy.
+
+CoNLL-X (2006) is the older form of the ten columns: words only, no comments. Columns keep their places: CPOSTAG is
+`upos`, POSTAG is `xpos`, PHEAD and PDEPREL are `deps` and `misc`.
+
+This does not validate treebank content: relation names, features and enhanced dependencies are strings.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, get_args
+
+from hexatagger.errors import FormatError, TreeError, check_choice
+from hexatagger.formats.files import File, name_of, open_output, read_blocks
+from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
+from hexatagger.tree import attach_roots, check_tree
+
+Format = Literal["conllu", "conllx"]
+Roots = Literal["any", "one", "attach"]
+
+ATTACHED = "dep"
+"""The relation of a further root that was hung under the first: "unspecified" in both UD and Stanford Dependencies."""
+
+EMPTY_FORM = "FORM is empty: write the word, or '_' if it has none"
+
+
+def read_conllu(source: File, *, format: Format = "conllu", roots: Roots = "any") -> Iterator[Sentence]:  # noqa: A002
+    r"""Yield the sentences of a path (`.gz` and `.xz` too), of standard input (`-`) or of an open file.
+
+    `roots` says what HEAD must be: "any" accepts whatever is there, missing heads included; "one" demands a tree with
+    one root; "attach" demands a tree and hangs the second and later roots under the first.
+
+    >>> import io
+    >>> lines = "1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    >>> [sentence.forms for sentence in read_conllu(io.StringIO(lines))]
+    [['Hi']]
+    """
+    check_choice("format", format, get_args(Format))
+    check_choice("roots", roots, get_args(Roots))
+    name = name_of(source)
+    blocks = read_blocks(source)
+    return (parse_block(block, name, line, extended=format == "conllu", roots=roots) for line, block in blocks)
+
+
+def write_conllu(sentences: Iterable[Sentence], target: File, *, format: Format = "conllu") -> int:  # noqa: A002
+    """Write sentences to a path (`.gz` and `.xz` too), to standard output (`-`) or to an open file; return how many.
+
+    A path appears whole or not at all: the file is written under a temporary name and renamed at the end.
+    """
+    check_choice("format", format, get_args(Format))
+    count = 0
+    with open_output(target) as stream:
+        for sentence in sentences:
+            stream.write(format_sentence(sentence, format=format))
+            count += 1
+    return count
+
+
+def format_sentence(sentence: Sentence, *, format: Format = "conllu") -> str:  # noqa: A002
+    """Return the lines of a sentence, the empty line at its end included."""
+    if format == "conllx":
+        lines = ["\t".join(word.columns) for word in sentence.words]
+    else:
+        lines = [*sentence.comments, *("\t".join(row.columns) for row in sentence.rows())]
+    return "\n".join([*lines, "", ""])
+
+
+def parse_block(
+    block: list[str], name: str, first_line: int, *, extended: bool = True, roots: Roots = "any"
+) -> Sentence:
+    """Parse the lines of one sentence, which begin at `first_line` of the file `name`."""
+    sentence = Sentence([])
+    words = sentence.words
+    for offset, line in enumerate(block):
+        columns = line.split("\t")
+        # The common case first: a word line, its ID the next number.
+        if len(columns) == 10 and columns[0] == str(len(words) + 1):
+            identifier, form, lemma, upos, xpos, feats, head_text, deprel, deps, misc = columns
+            if not form:
+                raise FormatError(EMPTY_FORM, source=name, line=first_line + offset)
+            head = None if head_text == "_" else _head(head_text, name, first_line + offset)
+            words.append(Word(int(identifier), form, lemma, upos, xpos, feats, head, deprel, deps, misc))
+        elif line[0] == "#" and not words and extended and not sentence.multiwords and not sentence.empty_nodes:
+            sentence.comments.append(line)
+        else:
+            _other_line(sentence, columns, name, first_line + offset, extended)
+    _check_whole(sentence, block, name, first_line, roots)
+    return sentence
+
+
+def _head(text: str, name: str, line: int) -> int:
+    """Parse HEAD, which must look as it will be written again."""
+    if _is_number(text):
+        return int(text)
+    raise FormatError(f"HEAD '{text}' is not a number: write the ID of the head, 0 or '_'", source=name, line=line)
+
+
+def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, extended: bool) -> None:
+    """Take a multiword token or empty node into the sentence, or say what is wrong with the line."""
+
+    def wrong(message: str) -> FormatError:
+        return FormatError(message, source=name, line=line)
+
+    done = len(sentence.words)
+    if columns[0].startswith("#") and len(columns) != 10:
+        if extended:
+            raise wrong("a comment after the first word: comments stand before the words of their sentence")
+        raise wrong("CoNLL-X has no comments: read the file as CoNLL-U")
+    if len(columns) != 10:
+        hint = "" if len(columns) > 1 else " (are they separated by spaces instead of tabs?)"
+        raise wrong(f"{len(columns)} columns instead of 10, separated by tabs{hint}: '{_shorten(' '.join(columns))}'")
+    identifier = columns[0]
+    if not columns[1]:
+        raise wrong(EMPTY_FORM)
+    first, dash, last = identifier.partition("-")
+    after, dot, index = identifier.partition(".")
+    if extended and dash and _is_number(first) and _is_number(last):
+        covered = sentence.multiwords[-1].last if sentence.multiwords else 0
+        if int(first) != done + 1 or int(first) <= covered or int(last) < int(first):
+            raise wrong(f"ID '{identifier}' is out of order: a multiword token stands right before its first word")
+        sentence.multiwords.append(Multiword(int(first), int(last), columns[1], tuple(columns[2:])))
+    elif extended and dot and _is_number(after) and _is_number(index):
+        nodes = sentence.empty_nodes
+        expected = nodes[-1].index + 1 if nodes and nodes[-1].after == done else 1
+        pending = bool(sentence.multiwords) and sentence.multiwords[-1].first == done + 1
+        if (int(after), int(index)) != (done, expected) or pending:
+            raise wrong(f"ID '{identifier}' is out of order: the next empty node here is '{done}.{expected}'")
+        nodes.append(EmptyNode(int(after), int(index), tuple(columns[1:])))
+    elif _is_number(identifier):
+        raise wrong(f"ID '{identifier}' is out of order: the next word here is '{done + 1}'")
+    else:
+        allowed = "a number, a range like 3-4 or an empty node like 3.1" if extended else "a number"
+        raise wrong(f"ID '{identifier}' is not {allowed}")
+
+
+def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: int, roots: Roots) -> None:
+    """Check what only the whole sentence shows: words at all, ranges that end, heads that exist and form a tree."""
+
+    def line_of(identifier: str) -> int:
+        starts = (offset for offset, line in enumerate(block) if line.split("\t", 1)[0] == identifier)
+        return first_line + next(starts, 0)
+
+    size = len(sentence.words)
+    if size == 0:
+        raise FormatError(
+            "a sentence without words: remove its comments or add the words", source=name, line=first_line
+        )
+    if sentence.multiwords and sentence.multiwords[-1].last > size:
+        token = sentence.multiwords[-1]
+        identifier = f"{token.first}-{token.last}"
+        raise FormatError(
+            f"ID '{identifier}' reaches past the last word ({size})", source=name, line=line_of(identifier)
+        )
+    for word in sentence.words:
+        if word.head is None:
+            if roots != "any":
+                raise TreeError(
+                    "HEAD is '_': a tree is needed here", word=word.id, source=name, line=line_of(str(word.id))
+                )
+        elif word.head > size:
+            message = f"HEAD '{word.head}' is outside the sentence ({size} words): correct it, or use 0 for the root"
+            raise TreeError(message, word=word.id, source=name, line=line_of(str(word.id)))
+    if roots == "any":
+        return
+    try:
+        check_tree(sentence.heads, single_root=roots == "one")
+    except TreeError as error:
+        line = line_of(str(error.word)) if error.word else first_line + len(sentence.comments)
+        several = roots == "one" and error.word and sentence.words[error.word - 1].head == 0
+        remedy = "; --roots attach hangs the others under the first" if several else "; correct the HEAD column"
+        raise TreeError(error.message + remedy, word=error.word, source=name, line=line) from None
+    if roots == "attach":
+        _attach(sentence)
+
+
+def _attach(sentence: Sentence) -> None:
+    """Hang later roots under the first; their relation becomes `dep` where it was a root's."""
+    for word, head in zip(sentence.words, attach_roots(sentence.heads), strict=True):
+        if word.head != head and word.deprel.lower() == "root":
+            word.deprel = ATTACHED
+        word.head = head
+
+
+def _is_number(text: str) -> bool:
+    """Say whether this is a number as it would be written again."""
+    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
+
+
+def _shorten(text: str, limit: int = 60) -> str:
+    """Cut a long value for a message."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

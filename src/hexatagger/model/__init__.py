@@ -1,0 +1,1 @@
+"""What a model is: recipe, labels, folder, card. Nothing here imports torch."""

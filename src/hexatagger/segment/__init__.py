@@ -1,0 +1,1 @@
+"""Raw text → Sentences: the segmenter that tags characters, and multiword tokens."""

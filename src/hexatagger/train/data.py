@@ -1,0 +1,259 @@
+"""Sentences → batches: what is to be predicted as numbers, windows padded together, batches of like lengths."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hexatagger.model.config import ModelConfig, TrainConfig
+from hexatagger.model.labels import MISSING, Labels, LabelSet
+from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window
+from hexatagger.sentence import Sentence, Word
+from hexatagger.tags import Hexatag, from_heads, lift
+from hexatagger.tags.lemma import to_script
+from hexatagger.tags.projective import split_mark
+from hexatagger.train.network import POINTERS
+
+IGNORE = -100
+"""What torch calls a target that counts for nothing."""
+_POOL = 40  # batches that are sorted by length together
+Soft = tuple[NDArray[np.int16], NDArray[np.float16]]
+"""A teacher's best labels of every word and their probabilities: (words, k) each."""
+
+
+@dataclass(slots=True)
+class Example:
+    """A sentence as numbers."""
+
+    windows: list[Window]
+    targets: dict[str, Ints]
+    """Per head the gold label of every word, IGNORE where there is none."""
+    pos: Ints | None = None
+    soft: dict[str, Soft] = field(default_factory=dict)
+    """Per head what a teacher says."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Windows padded together; see `Network.forward` for the shapes."""
+
+    inputs: dict[str, Tensor]
+    targets: dict[str, Tensor]
+    soft: dict[str, tuple[Tensor, Tensor]]
+    words: int
+    """How many words count in the loss."""
+    whole: Tensor
+    """Which rows are whole sentences, not windows of longer ones."""
+
+    def to(self, device: torch.device) -> "Batch":
+        """Move everything to a device."""
+        return Batch(
+            {name: each.to(device) for name, each in self.inputs.items()},
+            {name: each.to(device) for name, each in self.targets.items()},
+            {name: (ids.to(device), shares.to(device)) for name, (ids, shares) in self.soft.items()},
+            self.words,
+            self.whole.to(device),
+        )
+
+
+Item = tuple[Example, Window]
+
+
+def column(word: Word, task: str) -> str:
+    """Return the string of a task that a word has; `_` means none except in FEATS, where it is a value."""
+    if task == "lemma":
+        return "" if word.lemma == "_" and word.form != "_" else to_script(word.form, word.lemma)
+    value = str(getattr(word, task))
+    return value if value != "_" or task == "feats" else ""
+
+
+def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: int = 1) -> Labels:
+    """Collect and number all strings of a training set."""
+    joint = config.relations == "joint"
+    relations: Counter[str] = Counter()
+    marks: Counter[str] = Counter()
+    at_root: Counter[str] = Counter()
+    elsewhere: Counter[str] = Counter()
+    for sentence in sentences:
+        heads, deprels = lift(sentence.heads, sentence.deprels, config.lift)
+        for head, deprel in zip(heads, deprels, strict=True):
+            base, mark = split_mark(deprel)
+            relations[deprel if joint else base] += 1
+            marks[mark] += 1
+            (elsewhere if head else at_root)[base] += 1
+    tasks: dict[str, LabelSet] = {}
+    for task in config.tasks:
+        strings = [string for sentence in sentences for word in sentence if (string := column(word, task))]
+        tasks[task] = LabelSet.collect(strings, least=rare if task in ("feats", "lemma") else 1)
+    pos = LabelSet([])
+    if config.pos:
+        pos = LabelSet.collect(column(word, config.pos) for sentence in sentences for word in sentence)
+    return Labels(
+        LabelSet.collect(relations.elements()),
+        LabelSet([""] if joint else ["", *(mark for mark in LabelSet.collect(marks.elements()) if mark)]),
+        frozenset(base for base in at_root if base not in elsewhere),
+        tasks,
+        pos,
+    )
+
+
+def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Pieces | Grams, *, gold: bool) -> Example:
+    """Turn a sentence into numbers, with what is to be predicted if it is `gold`."""
+    targets: dict[str, Ints] = {}
+    if gold:
+        heads, deprels = lift(sentence.heads, sentence.deprels, config.lift)
+        tags = [int(tag) for tag in from_heads(heads, config.order)]
+        leaf = np.array(tags[::2], np.int64)
+        internal = np.array([*(tag - 2 for tag in tags[1::2]), IGNORE][: len(sentence)], np.int64)
+        if config.relations == "joint":
+            relation = np.array(labels.relations.ids(deprels), np.int64)
+            joint = np.where(relation == MISSING, IGNORE, leaf * len(labels.relations) + relation)
+            targets |= {"joint": joint, "internal": internal}
+        else:
+            split = [split_mark(deprel) for deprel in deprels]
+            targets |= {"leaf": leaf, "internal": internal}
+            targets["relation"] = _ids(labels.relations, [base for base, _ in split])
+            if len(labels.marks) > 1:
+                targets["mark"] = _ids(labels.marks, [mark for _, mark in split])
+        if config.pointers:
+            targets |= {"head": np.array(heads, np.int64)} | arcs_of_gaps(tags)
+        for task in config.tasks:
+            targets[task] = _ids(labels.tasks[task], [column(word, task) for word in sentence])
+    pos = None
+    if config.pos:
+        numbers = np.array(labels.pos.ids([column(word, config.pos) for word in sentence]), np.int64)
+        pos = np.where(numbers == MISSING, len(labels.pos), numbers)
+    return Example(pieces.windows(sentence.forms), targets, pos)
+
+
+def arcs_of_gaps(tags: Sequence[int]) -> dict[str, Ints]:
+    """Return, for the gap behind every word, the gap above it in the binary head tree and the two words of its arc.
+
+    All are counted from 1, the gap behind word k is k; 0 means that there is none above. The last word has no gap.
+
+    >>> {name: values.tolist() for name, values in arcs_of_gaps([0, 3, 1, 2, 0, 5, 1]).items()}
+    {'above': [2, 0, 2, -100], 'governor': [2, 2, 4, -100], 'dependent': [1, 4, 3, -100]}
+    """
+    size = (len(tags) + 1) // 2
+    above, governor, dependent = (np.full(size, IGNORE, np.int64) for _ in range(3))
+    waiting: list[tuple[int, int]] = []  # gaps without their right part, with the head of their left one
+    for word in range(1, size + 1):
+        gap, head = 0, word  # the part that is finished: its gap, if it is more than a word, and its head
+        right_child = tags[2 * word - 2] == Hexatag.LEAF_R
+        while right_child:
+            below, (gap, left) = gap, waiting.pop()
+            if below:
+                above[below - 1] = gap
+            tag = tags[2 * gap - 1]
+            from_left = tag in (Hexatag.L_HEAD_L, Hexatag.R_HEAD_L)
+            governor[gap - 1], dependent[gap - 1] = (left, head) if from_left else (head, left)
+            head = left if from_left else head
+            right_child = tag in (Hexatag.R_HEAD_L, Hexatag.R_HEAD_R)
+        if gap:
+            above[gap - 1] = word if word < size else 0
+        waiting.append((word, head))
+    return {"above": above, "governor": governor, "dependent": dependent}
+
+
+def _ids(labels: LabelSet, strings: list[str]) -> Ints:
+    """Return the numbers of strings, IGNORE where the set has none."""
+    numbers = np.array(labels.ids(strings), np.int64)
+    return np.where(numbers == MISSING, IGNORE, numbers)
+
+
+def collate(items: Sequence[Item], *, pad: int = 0) -> Batch:
+    """Pad windows to one batch; `pad` is the piece that fills it."""
+    windows = [window for _, window in items]
+    size, words = len(items), max(len(window) for window in windows)
+    widest = tuple(max(window.pieces.shape[axis] for window in windows) for axis in range(windows[0].pieces.ndim))
+    pieces = np.full((size, *widest), pad, np.int64)
+    mask, shapes = np.zeros((size, widest[0]), np.int64), np.zeros((size, widest[0]), np.int64)
+    spans, lengths = np.zeros((size, words, 2), np.int64), np.array([len(window) for window in windows], np.int64)
+    for row, window in enumerate(windows):
+        pieces[row][tuple(slice(end) for end in window.pieces.shape)] = window.pieces
+        mask[row, : len(window.pieces)] = 1
+        shapes[row, : len(window.shapes)] = window.shapes
+        spans[row, : len(window)] = window.spans
+    arrays = {"pieces": pieces, "mask": mask, "spans": spans, "lengths": lengths, "shapes": shapes}
+    if items[0][0].pos is not None:
+        arrays["pos"] = np.zeros((size, words), np.int64)
+    targets = {name: np.full((size, words), IGNORE, np.int64) for name in items[0][0].targets}
+    soft: dict[str, tuple[Tensor, Tensor]] = {}
+    for row, (example, window) in enumerate(items):
+        start, stop = window.start, window.start + len(window)
+        if example.pos is not None:
+            arrays["pos"][row, : len(window)] = example.pos[start:stop]
+        first, last = window.keep
+        for name, values in example.targets.items():
+            kept = _within(values[first:last], start, stop) if name in POINTERS else values[first:last]
+            targets[name][row, first - start : last - start] = kept
+    for name, (ids, _) in items[0][0].soft.items():
+        chosen = np.zeros((size, words, ids.shape[1]), np.int64)
+        shares = np.zeros((size, words, ids.shape[1]), np.float32)
+        for row, (example, window) in enumerate(items):
+            first, last = window.keep
+            chosen[row, first - window.start : last - window.start] = example.soft[name][0][first:last]
+            shares[row, first - window.start : last - window.start] = example.soft[name][1][first:last]
+        soft[name] = torch.from_numpy(chosen), torch.from_numpy(shares)
+    return Batch(
+        {name: torch.from_numpy(array) for name, array in arrays.items()},
+        {name: torch.from_numpy(array) for name, array in targets.items()},
+        soft,
+        sum(window.keep[1] - window.keep[0] for window in windows),
+        torch.tensor([len(example.windows) == 1 for example, _ in items]),
+    )
+
+
+def _within(places: Ints, start: int, stop: int) -> Ints:
+    """Count places from the start of a window; those outside of it count for nothing."""
+    inside = (places > start) & (places <= stop)
+    return np.where(inside, places - start, np.where(places == 0, 0, IGNORE))
+
+
+def ignore_all(batch: Batch) -> Batch:
+    """Make a batch count for nothing."""
+    for target in batch.targets.values():
+        target.fill_(IGNORE)
+    for _, shares in batch.soft.values():
+        shares.zero_()
+    return batch
+
+
+def batches(examples: Sequence[Example], config: TrainConfig, *, epoch: int) -> list[list[Item]]:
+    """Cut all windows into batches of like lengths, in an order that depends on seed and epoch alone."""
+    shuffler = random.Random(f"{config.seed} {epoch}")
+    items: list[Item] = [(example, window) for example in examples for window in example.windows]
+    shuffler.shuffle(items)
+    mean = sum(_length(item, config) for item in items) / max(1, len(items))
+    pool = max(1, int(_POOL * config.batch / max(1.0, mean)))
+    made: list[list[Item]] = []
+    for start in range(0, len(items), pool):
+        made += cut(sorted(items[start : start + pool], key=lambda item: len(item[1].pieces)), config)
+    shuffler.shuffle(made)
+    return made
+
+
+def cut(items: Sequence[Item], config: TrainConfig) -> Iterator[list[Item]]:
+    """Cut sorted items into batches that are, padding included, no larger than the recipe says; at least one each."""
+    batch: list[Item] = []
+    longest = 0
+    for item in items:
+        longest = max(longest, _length(item, config))
+        if batch and longest * (len(batch) + 1) > config.batch:
+            yield batch
+            batch, longest = [], _length(item, config)
+        batch.append(item)
+    if batch:
+        yield batch
+
+
+def _length(item: Item, config: TrainConfig) -> int:
+    """Return the length of an item in what the batch size counts; a sentence is one sentence."""
+    if config.batch_unit == "pieces":
+        return len(item[1].pieces)
+    return len(item[1]) if config.batch_unit == "words" else 1

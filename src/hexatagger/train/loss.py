@@ -1,0 +1,107 @@
+"""What training minimises: the negative log-likelihood of the gold tags, and of a teacher's soft ones.
+
+The paper takes the tags as independent given the words: one softmax per tag. But only legal sequences are trees. With
+loss = "legal" the likelihood of leaf and internal tags is normalised over legal sequences alone, by the forward
+algorithm on the lattice that decoding uses: the state is the stack depth after an internal tag, and a word with the tag
+to its right moves it up (l L), down (r R) or not at all (l R, r L).
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hexatagger.model.config import TrainConfig
+from hexatagger.train.data import IGNORE, Batch
+from hexatagger.train.network import JOINT, PAIRS, POINTERS, TREE, given_head
+
+_NEVER = -1e9  # subtle: −inf would make NaN of the gradients
+
+
+def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) -> Tensor:
+    """Return the loss of a batch, summed over its words and added up over the heads with their weights."""
+    total = next(iter(scores.values())).new_zeros((), dtype=torch.float32)
+    legal = _legal_rows(batch) if config.loss == "legal" else None
+    for name, values in scores.items():
+        if name == PAIRS:  # part of the relation's
+            continue
+        values = values.float()
+        weight = 1.0 if name in TREE else config.pointer_weight if name in POINTERS else config.task_weight
+        teacher = config.teacher_weight if name in batch.soft else 0.0
+        targets = batch.targets[name]
+        if legal is not None and name in ("leaf", "internal", JOINT):
+            targets = targets.masked_fill(legal.unsqueeze(1), IGNORE)  # counted below
+        known = values
+        if name == "relation" and PAIRS in scores:
+            head = batch.targets["head"]
+            known = given_head(scores[PAIRS].float(), head.clamp(min=0))
+            targets = targets.masked_fill(head == IGNORE, IGNORE)
+        hard = functional.cross_entropy(known.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction="sum")
+        total = total + weight * (1 - teacher) * hard
+        if teacher:
+            ids, shares = batch.soft[name]
+            total = total - weight * teacher * (values.log_softmax(-1).gather(-1, ids) * shares).sum()
+    if legal is not None and legal.any():
+        share = 1 - config.teacher_weight if batch.soft else 1.0
+        total = total + share * legal_loss(scores, batch)[legal].sum()
+    return total
+
+
+def _legal_rows(batch: Batch) -> Tensor:
+    """Say which rows are whole sentences with all their tags: only those have a legal sequence to compare with."""
+    first = batch.targets[JOINT if JOINT in batch.targets else "leaf"]
+    places = torch.arange(first.shape[1], device=first.device)
+    inside = places < batch.inputs["lengths"].unsqueeze(1)
+    return batch.whole & ((first != IGNORE) | ~inside).all(1)
+
+
+def legal_loss(scores: Mapping[str, Tensor], batch: Batch) -> Tensor:
+    """Return −log p(gold tags | legal) of every row: (batch,); without meaning where the gold is not whole."""
+    internal = scores["internal"].float()
+    own = scores[JOINT if JOINT in scores else "leaf"].float()
+    leaf = own.reshape(*own.shape[:-1], 2, -1).logsumexp(-1)  # over the relations, of which a plain leaf tag has one
+    gold = _picked(own, batch.targets[JOINT if JOINT in scores else "leaf"]) + _picked(
+        internal, batch.targets["internal"]
+    )
+    return log_partition(leaf, internal, batch.inputs["lengths"]) - gold.sum(1)
+
+
+def _picked(scores: Tensor, targets: Tensor) -> Tensor:
+    """Return the score of the gold label of every word, 0 where there is none: (batch, words)."""
+    chosen = scores.gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    return chosen.masked_fill(targets == IGNORE, 0.0)
+
+
+def log_partition(leaf: Tensor, internal: Tensor, lengths: Tensor) -> Tensor:
+    """Return log Z, the log of the summed weights of all legal sequences, per sentence: (batch,).
+
+    `leaf` is (batch, words, 2), `internal` (batch, words or one less, 4), `lengths` (batch,), at least 1.
+
+    >>> log_partition(torch.zeros(1, 2, 2), torch.zeros(1, 1, 4), torch.tensor([2])).exp().round()  # l L· r: two
+    tensor([2.])
+    """
+    words = leaf.shape[1]
+    if words == 1:
+        return leaf[:, 0, 0]
+    over, under = internal[..., :2].logsumexp(-1), internal[..., 2:].logsumexp(-1)  # L·, R·
+    left, right = leaf[:, :-1, 0], leaf[:, :-1, 1]
+    over, under = over[:, : words - 1], under[:, : words - 1]
+    up, down = left + over, right + under
+    stay = torch.logaddexp(left + under, right + over)
+    depths = (words + 1) // 2  # no legal sequence goes deeper
+    # Depth d is column d − 1. The first word is l and then L·, or the stack would be empty.
+    alpha = functional.pad(up[:, :1], (0, depths - 1), value=_NEVER)
+    for word in range(1, words - 1):
+        wide = functional.pad(alpha, (1, 1), value=_NEVER)
+        moves = torch.stack(
+            [
+                wide[:, :-2] + up[:, word, None],
+                wide[:, 1:-1] + stay[:, word, None],
+                wide[:, 2:] + down[:, word, None],
+            ]
+        )
+        # The last word of a sentence has no internal tag: its depths stay as they are.
+        alpha = torch.where((lengths > word + 1).unsqueeze(1), moves.logsumexp(0), alpha)
+    last = leaf[..., 1].gather(1, (lengths - 1).unsqueeze(1)).squeeze(1)
+    return torch.where(lengths > 1, alpha[:, 0] + last, leaf[:, 0, 0])

@@ -1,0 +1,123 @@
+"""What is checked before any work: the treebanks, the recipe against them, the folder to write to."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+
+from hexatagger.errors import ConfigError, FormatError
+from hexatagger.formats.conllu import read_conllu
+from hexatagger.model.config import CHARACTERS, Recipe
+from hexatagger.model.folder import read_folder
+from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.sentence import Sentence
+from hexatagger.train.checkpoint import find_checkpoint
+from hexatagger.train.encoder import check_encoder
+from hexatagger.train.weights import Model, portable
+
+_SHOWN = 5  # examples in a warning
+LOG = "log.jsonl"
+
+
+def read_treebank(files: Sequence[Path], *, purpose: str) -> list[Sentence]:
+    """Read the sentences of several files; every one must be a tree with one root."""
+    if not files:
+        raise ConfigError(f"no {purpose} file is given: name at least one CoNLL-U file")
+    sentences = [sentence for file in files for sentence in read_conllu(file, roots="one")]
+    if not sentences:
+        raise FormatError("holds no sentence", source=", ".join(map(str, files)))
+    return sentences
+
+
+def check_columns(sentences: Sequence[Sentence], recipe: Recipe, *, source: str) -> None:
+    """Raise ConfigError if a column that the recipe needs is empty throughout."""
+    needed = {task: f"model.tasks has '{task}'" for task in recipe.model.tasks}
+    if recipe.model.pos:
+        needed[recipe.model.pos] = f"model.pos is '{recipe.model.pos}'"
+    for name, reason in needed.items():
+        if all(getattr(word, name) == "_" for sentence in sentences for word in sentence):
+            raise ConfigError(f"{source}: the column {name.upper()} is empty, but {reason}: take it out of the recipe")
+
+
+def unseen(dev: Sequence[Sentence], train: Sequence[Sentence]) -> list[str]:
+    """Warn of relations in dev that training does not have, with their counts.
+
+    >>> train = [Sentence.from_words(["a"], heads=[0], deprels=["root"])]
+    >>> unseen([Sentence.from_words(["a", "b"], heads=[0, 1], deprels=["root", "obj"])], train)
+    ['dev has 1 relation that train does not have and that cannot be predicted: obj (1 word)']
+    """
+    known = {word.deprel for sentence in train for word in sentence}
+    counts = Counter(word.deprel for sentence in dev for word in sentence if word.deprel not in known)
+    if not counts:
+        return []
+    shown = ", ".join(f"{name} ({count} word{'s' * (count > 1)})" for name, count in counts.most_common(_SHOWN))
+    more = ", …" if len(counts) > _SHOWN else ""
+    plural = "s" * (len(counts) > 1)
+    return [
+        f"dev has {len(counts)} relation{plural} that train does not have and that cannot be predicted: {shown}{more}"
+    ]
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """Raise ConfigError if the encoder is nowhere to be found."""
+    if recipe.model.encoder != CHARACTERS:
+        check_encoder(recipe.model.encoder)
+
+
+def check_teacher(recipe: Recipe, teacher: Recipe, labels: Labels) -> Labels:
+    """Return the labels that a student must share with its teacher, or say what does not fit."""
+    for name in ("relations", "order", "lift"):
+        mine, other = getattr(recipe.model, name), getattr(teacher.model, name)
+        if mine != other and (name != "relations" or "joint" in (mine, other)):
+            raise ConfigError(f"model.{name} is '{mine}', but the teacher has '{other}': both must be the same")
+    missing = [task for task in recipe.model.tasks if task not in labels.tasks]
+    if missing:
+        raise ConfigError(f"the teacher does not predict {', '.join(missing)}: take it out of model.tasks")
+    tasks: dict[str, LabelSet] = {task: labels.tasks[task] for task in recipe.model.tasks}
+    return Labels(labels.relations, labels.marks, labels.roots, tasks, LabelSet([]))
+
+
+def check_output(out: Path, *, resume: bool) -> None:
+    """Raise ConfigError if the folder holds something already, or nothing to go on with."""
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} is a file: name a folder to write the model to")
+    used = out.is_dir() and any(path.name != ".lock" for path in out.iterdir())
+    if used and not resume:
+        raise ConfigError(f"{out} is in use: name an empty folder, or give --resume to go on with what is there")
+    if resume and used and find_checkpoint(out) is None and not (out / LOG).is_file():
+        raise ConfigError(f"{out} holds no training run to go on with: name another folder")
+
+
+def check_same(model: Model, out: Path) -> None:
+    """Raise ConfigError if a run in the folder began with another network or other data."""
+    if not (out / "config.json").is_file():
+        return
+    begun = read_folder(out)
+    before, now = begun.recipe.model, replace(model.recipe.model, encoder=portable(model.recipe.model.encoder))
+    changed = [each.name for each in fields(now) if getattr(before, each.name) != getattr(now, each.name)]
+    if changed:
+        name = changed[0]
+        raise ConfigError(
+            f"{out} was begun with model.{name} = {getattr(before, name)!r}, not {getattr(now, name)!r}: "
+            "resume with the same recipe or name another folder"
+        )
+    if begun.labels != model.labels:
+        raise ConfigError(f"{out} was begun with another treebank: resume with the same files or name another folder")
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep other processes from training into the same folder; the lock ends with the process, however that ends."""
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # no such locks on Windows
+        yield
+        return
+    with (out / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigError(f"{out} is in use by another training run: wait for it or name another folder") from None
+        yield

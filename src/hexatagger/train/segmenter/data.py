@@ -1,0 +1,200 @@
+"""Treebank → characters with what a segmenter is to say of them, in windows.
+
+The text is the raw text of the CoNLL 2018 shared task: sentences of a paragraph behind each other as SpaceAfter and
+SpacesAfter say, paragraphs and documents apart. Every epoch sees it a little changed, as text in the world is:
+sentences on lines of their own, lines broken at some width, curly quotation marks, long paragraphs cut, rare characters
+as if unseen.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexatagger.formats.text import PARAGRAPHS, VISIBLE, surfaces
+from hexatagger.segment.multiword import split_places
+from hexatagger.segment.segmenter import (
+    END,
+    MULTIWORD,
+    NEWLINE,
+    OUTSIDE,
+    SENTENCE,
+    SPACE,
+    SPLIT,
+    Alphabet,
+    Ids,
+    Settings,
+)
+from hexatagger.sentence import Multiword, Sentence
+
+IGNORE = -1
+"""A label that does not count."""
+Labels = NDArray[np.int8]
+
+_RARE = 2  # characters seen fewer times than this are not learnt
+_SPACED = 0.0001  # share of tokens with a space inside from which on there may be such tokens
+_ON_LINES, _WRAPPED, _CURLY = 0.15, 0.1, 0.1  # shares of paragraphs that are changed so
+_LONG = 20  # sentences in a paragraph that is cut
+_CURLED = {"'": "’", '"': "”"}
+
+
+@dataclass(slots=True)
+class Tagged:
+    """A sentence as numbers."""
+
+    ids: Ids
+    """What the network reads: (ids,)."""
+    labels: Labels
+    """What it should say: (ids, 4)."""
+    space: int
+    """The id of the space after it, OUTSIDE where there is none."""
+
+
+@dataclass(slots=True)
+class Treebank:
+    """What is learnt from: the alphabet, and paragraphs of sentences."""
+
+    settings: Settings
+    alphabet: Alphabet
+    paragraphs: list[list[Tagged]]
+    category: Ids
+    """The id of every id's category, OUTSIDE where it has none."""
+    drop: NDArray[np.float64]
+    """How often an id is replaced by that of its category."""
+    curly: Ids
+    """The id of every id's curly form."""
+    multiwords: list[tuple[str, list[str]]] = field(default_factory=list)
+    """All multiword tokens with their words."""
+
+
+def usable(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Leave out sentences with tokens that cannot be found in any text: invisible ones, or such that begin so."""
+    return [sentence for sentence in sentences if all(VISIBLE.match(token.form) for token in sentence.tokens)]
+
+
+def read_treebank(sentences: Sequence[Sentence], *, radius: int) -> Treebank:
+    """Turn sentences into what is learnt from."""
+    forms = [token.form for sentence in sentences for token in sentence.tokens]
+    counts = Counter(character for form in forms for character in form if VISIBLE.match(character))
+    categories = Counter[str]()
+    for character, count in counts.items():
+        categories[unicodedata.category(character)] += count
+    known = sorted(character for character, count in counts.items() if count >= _RARE)
+    known += [curly for straight, curly in _CURLED.items() if straight in counts and curly not in known]
+    settings = Settings(
+        characters="".join(known),
+        categories=tuple(name for name, _ in categories.most_common()),
+        radius=radius,
+        spaces=sum(" " in form for form in forms) > _SPACED * len(forms),
+    )
+    alphabet = Alphabet(settings)
+    category, drop = np.zeros(alphabet.size, np.int32), np.zeros(alphabet.size)
+    curly = np.arange(alphabet.size, dtype=np.int32)
+    for character, number in alphabet.characters.items():
+        category[number] = alphabet.categories.get(unicodedata.category(character), OUTSIDE)
+        drop[number] = min(0.5, 0.005 + 0.5 / max(1, counts[character])) * (category[number] != OUTSIDE)
+        curly[number] = alphabet.characters[_CURLED.get(character, character)]
+    for number in alphabet.categories.values():
+        category[number] = number
+    treebank = Treebank(settings, alphabet, [], category, drop, curly)
+    _fill(treebank, sentences)
+    together = sum(split_places(token, words) is not None for token, words in treebank.multiwords)
+    treebank.settings = replace(settings, splits=2 * together > len(treebank.multiwords))
+    return treebank
+
+
+def _fill(treebank: Treebank, sentences: Sequence[Sentence]) -> None:
+    """Label the characters of all sentences."""
+    words = (sentence.words[token.first - 1 : token.last] if isinstance(token, Multiword) else []
+             for sentence in sentences for token in sentence.tokens)  # fmt: skip
+    paragraph: list[Tagged] = []
+    text, marks = "", list[tuple[int, int, int]]()
+    for surface, gap, token, last in surfaces(sentences):
+        if token is None:
+            continue
+        parts = [word.form for word in next(words)]
+        start = len(text)
+        end = start + max(place for place, character in enumerate(surface) if VISIBLE.match(character))
+        marks += [(end, END, 1), (end, SENTENCE, last), (end, MULTIWORD, len(parts) > 1)]
+        if len(parts) > 1:
+            treebank.multiwords.append((token.form, parts))
+            if (places := split_places(surface, parts)) is not None:
+                marks += [(place, SPLIT, 0) for place in range(start, end)]
+                marks += [(start + place - 1, SPLIT, 1) for place in places]
+        text += surface + ("" if last else gap)
+        if last:
+            space = treebank.alphabet.read(gap).ids
+            paragraph.append(_tagged(treebank.alphabet, text, marks, int(space[0]) if len(space) else OUTSIDE))
+            text, marks = "", []
+            if PARAGRAPHS.search(gap):
+                treebank.paragraphs.append(paragraph)
+                paragraph = []
+    if paragraph:
+        treebank.paragraphs.append(paragraph)
+
+
+def _tagged(alphabet: Alphabet, text: str, marks: list[tuple[int, int, int]], space: int) -> Tagged:
+    """Turn a sentence and its marks (place, what, label) into numbers."""
+    labels = np.full((len(text), 4), IGNORE, np.int8)
+    labels[:, END] = 0
+    for place, what, label in marks:
+        labels[place, what] = label
+    piece = alphabet.read(text)
+    labels = labels[piece.places]
+    labels[piece.ids <= NEWLINE] = IGNORE
+    return Tagged(piece.ids, labels, space)
+
+
+def windows(treebank: Treebank, *, size: int, random: np.random.Generator) -> tuple[Ids, Labels]:
+    """Return the text, changed, in random windows: ids (windows, size + 2 · radius), labels (windows, size, 4)."""
+    radius = treebank.settings.radius
+    outside = np.zeros(radius, np.int32), np.full((radius, 4), IGNORE, np.int8)
+    # The first window begins anywhere, so that windows are cut elsewhere every time.
+    before = radius + int(random.integers(size))
+    rows: list[tuple[Ids, Labels]] = [(np.zeros(before, np.int32), np.full((before, 4), IGNORE, np.int8))]
+    for number in random.permutation(len(treebank.paragraphs)).tolist():
+        for part in _cut(treebank.paragraphs[number], random):
+            rows += [_changed(part, treebank, random), outside]
+    row, labels = (np.concatenate(each) for each in zip(*rows, strict=True))
+    more = radius + -(len(row) - radius) % size + radius
+    row = np.concatenate([row, np.zeros(more, np.int32)])
+    labels = np.concatenate([labels, np.full((more, 4), IGNORE, np.int8)])
+    dropped = random.random(len(row)) < treebank.drop[row]
+    row[dropped] = treebank.category[row[dropped]]
+    views = np.lib.stride_tricks.sliding_window_view(row, size + 2 * radius)[::size]
+    inner = labels[radius : radius + len(views) * size].reshape(len(views), size, 4)
+    return views, inner
+
+
+def _cut(paragraph: list[Tagged], random: np.random.Generator) -> Iterator[list[Tagged]]:
+    """Cut a long paragraph at random."""
+    if len(paragraph) <= _LONG:
+        yield paragraph
+        return
+    start = 0
+    while start < len(paragraph):
+        length = int(random.integers(1, _LONG))
+        yield paragraph[start : start + length]
+        start += length
+
+
+def _changed(paragraph: list[Tagged], treebank: Treebank, random: np.random.Generator) -> tuple[Ids, Labels]:
+    """Put the sentences of a paragraph behind each other, perhaps with other line ends and quotation marks."""
+    on_lines, wrapped, curly = random.random(3) < (_ON_LINES, _WRAPPED, _CURLY)
+    ids, labels = list[Ids](), list[Labels]()
+    for number, sentence in enumerate(paragraph):
+        ids.append(sentence.ids)
+        labels.append(sentence.labels)
+        if sentence.space != OUTSIDE and number + 1 < len(paragraph):
+            ids.append(np.array([NEWLINE if on_lines else sentence.space], np.int32))
+            labels.append(np.full((1, 4), IGNORE, np.int8))
+    row = np.concatenate(ids)
+    if wrapped:
+        width = int(random.integers(40, 90))
+        spaces = np.flatnonzero(row == SPACE)
+        lines = spaces // width
+        row[spaces[:-1][lines[1:] > lines[:-1]]] = NEWLINE  # the last space of every stretch of `width`
+    return treebank.curly[row] if curly else row, np.concatenate(labels)

@@ -1,0 +1,75 @@
+"""A teacher for a smaller model: its soft tags over the treebank, and over more text if there is any.
+
+Hinton, Vinyals and Dean (2015): a small network learns more from the probabilities that a large one gives to all labels
+than from the gold label alone. Of every head only the most probable labels are kept, nearly all of the probability.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hexatagger.errors import FormatError
+from hexatagger.formats.conllu import read_conllu
+from hexatagger.formats.files import read_lines
+from hexatagger.sentence import Sentence
+from hexatagger.train.data import IGNORE, Example, Soft, encode
+from hexatagger.train.network import POINTERS, head_sizes
+from hexatagger.train.predict import soft_tags
+from hexatagger.train.weights import Model, load_weights, save_weights
+
+
+def read_unlabelled(files: Sequence[Path]) -> list[Sentence]:
+    """Read sentences without trees: CoNLL-U, or text (.txt) with one sentence a line and spaces between its words."""
+    sentences: list[Sentence] = []
+    for file in files:
+        if Path(file).name.removesuffix(".gz").removesuffix(".xz").endswith(".txt"):
+            sentences += [Sentence.from_words(words) for line in read_lines(file) if (words := line.split())]
+        else:
+            sentences += read_conllu(file)
+    return sentences
+
+
+def ask(teacher: Model, sentences: Sequence[Sentence]) -> list[dict[str, Soft]]:
+    """Return what the teacher says about every word of the sentences."""
+    cutter = teacher.cutter()
+    examples = [encode(sentence, teacher.recipe.model, teacher.labels, cutter, gold=False) for sentence in sentences]
+    return soft_tags(teacher.network, examples, pad=teacher.pad)
+
+
+def give(examples: Sequence[Example], soft: Sequence[dict[str, Soft]], model: Model) -> None:
+    """Give the examples of a student the teacher's tags; those without gold get targets that count for nothing."""
+    heads = list(head_sizes(model.recipe.model, model.labels))
+    unheard = set(model.recipe.model.tasks) - set(model.recipe.training.teacher_tasks)
+    for example, tags in zip(examples, soft, strict=True):
+        example.soft = {name: tags[name] for name in heads if name not in unheard}
+        words = sum(window.keep[1] - window.keep[0] for window in example.windows)
+        for name in (*heads, *(POINTERS if model.recipe.model.pointers else ())):
+            if name not in example.targets:
+                example.targets[name] = np.full(words, IGNORE, np.int64)
+
+
+def save_soft(soft: Sequence[dict[str, Soft]], path: Path) -> None:
+    """Write a teacher's tags, so that a run that goes on need not ask again."""
+    tensors: dict[str, Tensor] = {"words": torch.tensor([len(next(iter(tags.values()))[0]) for tags in soft])}
+    for name in soft[0]:
+        tensors[f"{name}.ids"] = torch.from_numpy(np.concatenate([tags[name][0] for tags in soft]))
+        tensors[f"{name}.shares"] = torch.from_numpy(np.concatenate([tags[name][1] for tags in soft]))
+    save_weights(tensors, path)
+
+
+def load_soft(path: Path, sizes: Sequence[int]) -> list[dict[str, Soft]]:
+    """Read what `save_soft` wrote, for sentences of so many words."""
+    tensors = load_weights(path)
+    if tensors.pop("words").tolist() != list(sizes):
+        raise FormatError(
+            "holds a teacher's tags of other sentences: remove it to have them made again", source=str(path)
+        )
+    cuts = np.cumsum(sizes)[:-1]
+    parts = {name: np.split(tensor.numpy(), cuts) for name, tensor in tensors.items()}
+    names = [name.removesuffix(".ids") for name in parts if name.endswith(".ids")]
+    return [
+        {name: (parts[f"{name}.ids"][row], parts[f"{name}.shares"][row]) for name in names} for row in range(len(sizes))
+    ]

@@ -1,0 +1,523 @@
+"""The service: every client gets its own answer, every limit its own message, and a signal loses nothing."""
+
+import functools
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette", reason="the service needs the extra 'serve'")
+pytest.importorskip("uvicorn", reason="the service needs the extra 'serve'")
+pytest.importorskip("httpx2", reason="the tests of the service need httpx2")
+
+import httpx2
+from click.testing import CliRunner
+from starlette.testclient import TestClient
+
+from conftest import ROOT
+from hexatagger.cli import main
+from hexatagger.formats.conllu import read_conllu
+from hexatagger.parsing.parser import load
+from hexatagger.sentence import Sentence
+from hexatagger.server import Options, create_app
+from hexatagger.server.batching import Batcher
+from hexatagger.server.metrics import Metrics
+from hexatagger.server.question import Question, Refused
+from hexatagger.server.run import bind
+from hexatagger.tags import to_heads
+from hexatagger.tags.hexatag import Hexatag
+from onnx_model import write_model
+from served import Network, make_parser, serving
+
+OPTIONS = Options(models={"en": "en", "words": "words"}, max_body=5000, max_words=60, max_exact=20, max_k=5)
+WORDS = [["She", "reads", "fascinating", "papers"]]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    parsers = {"en": make_parser(), "words": make_parser(cuts_text=False)}
+    with TestClient(create_app(OPTIONS, parsers=parsers), raise_server_exceptions=False) as opened:
+        yield opened
+
+
+def ask(client: TestClient, **question: Any) -> Any:
+    answer = client.post("/v1/parse", json=question)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(answer: httpx2.Response, status: int, code: str) -> str:
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.text
+    assert answer.headers["content-type"] == "application/json"
+    return str(answer.json()["error"]["message"])
+
+
+def test_words_text_and_conllu_give_what_the_parser_gives(client: TestClient) -> None:
+    [expected] = make_parser().parse_words(WORDS)
+    [made] = ask(client, words=WORDS)["sentences"]
+    assert [(word["form"], word["head"], word["deprel"]) for word in made["words"]] == [
+        (word.form, word.head, word.deprel) for word in expected
+    ]
+    made = ask(client, text="She reads. He sleeps.")["sentences"]
+    assert [[word["form"] for word in sentence["words"]] for sentence in made] == [
+        ["She", "reads", "."],
+        ["He", "sleeps", "."],
+    ]
+    assert made[1]["words"][0]["start"] == 11
+    lines = "# sent_id = s1\n1\tShe\tshe\t_\t_\t_\t_\t_\t_\tKeep=Me\n2\treads\t_\t_\t_\t_\t_\t_\t_\t_"
+    answer = client.post("/v1/parse", json={"conllu": lines, "to": "conllu"})
+    assert answer.headers["content-type"].startswith("text/plain")
+    [sentence] = read_conllu(answer.iter_lines())  # type: ignore[arg-type]
+    assert sentence.comments == ["# sent_id = s1"]
+    assert (sentence[0].lemma, sentence[0].misc) == ("she", "Keep=Me")
+    assert sentence.heads.count(0) == 1
+    assert ask(client, text=" \n")["sentences"] == []
+
+
+def test_svg_is_one_sentence(client: TestClient) -> None:
+    answer = client.post("/v1/parse", json={"words": [["<b>", "&"]], "to": "svg", "show": "all"})
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert "sandbox" in answer.headers["content-security-policy"]
+    assert "<b>" not in answer.text
+    assert "&lt;b&gt;" in answer.text
+    two = {"text": "One. Two.", "to": "svg"}
+    assert "from 1 to 2" in refused(client.post("/v1/parse", json=two), 422, "no_such_sentence")
+    refused(client.post("/v1/parse", json=two | {"sentence": 3}), 422, "no_such_sentence")
+    assert client.post("/v1/parse", json=two | {"sentence": 2}).status_code == 200
+    assert "nothing to draw" in refused(
+        client.post("/v1/parse", json={"text": "", "to": "svg"}), 422, "no_such_sentence"
+    )
+
+
+def test_tags_are_those_of_the_tree(client: TestClient) -> None:
+    [made] = ask(client, words=WORDS, tags=True, k=3)["sentences"]
+    for tree in (made, *made["alternatives"]):
+        names = {str(tag): tag for tag in Hexatag}
+        tags = [names[tag.partition("/")[0]] for tag in tree["tags"]]
+        assert to_heads(tags) == [word["head"] for word in tree["words"]]
+        assert [tag.partition("/")[2] for tag in tree["tags"][::2]] == [word["deprel"] for word in tree["words"]]
+
+
+def test_probabilities_and_k(client: TestClient) -> None:
+    [made] = ask(client, words=WORDS, probabilities=True, k=3)["sentences"]
+    trees = [made, *made["alternatives"]]
+    assert len(trees) == 3
+    assert 1 >= trees[0]["probability"] >= trees[1]["probability"] >= trees[2]["probability"] > 0
+    for word in made["words"]:
+        assert dict(word["heads"])[word["head"]] == word["head_probability"]
+    lines = client.post("/v1/parse", json={"words": WORDS, "k": 3, "to": "conllu"}).text
+    assert lines.count("# tree_prob") == 3
+    second = client.post("/v1/parse", json={"words": WORDS, "k": 3, "tree": 2, "to": "conllu"}).text
+    assert second.count("# alternative = 2") == 1
+    assert second in lines
+
+
+def test_constraints_are_obeyed(client: TestClient) -> None:
+    [free] = ask(client, words=WORDS)["sentences"]
+    for head in range(5):
+        if head == 1:
+            continue
+        [made] = ask(client, words=WORDS, constraints=[{"heads": {"1": head}}])["sentences"]
+        assert made["words"][0]["head"] == head
+    taken = free["words"][0]["head"]
+    [made] = ask(client, words=WORDS, constraints=[{"forbidden": [[1, taken]]}])["sentences"]
+    assert made["words"][0]["head"] != taken
+    [made] = ask(client, words=WORDS, constraints=[{"root": 3, "relations": {"1": "obj", "2": ["det", "punct"]}}])[
+        "sentences"
+    ]
+    assert (made["words"][2]["head"], made["words"][0]["deprel"]) == (0, "obj")
+    assert made["words"][1]["deprel"] in ("det", "punct")
+    two = ask(client, words=WORDS * 2, constraints=[None, {"root": 4}])["sentences"]
+    assert two[0]["words"] == free["words"]
+    assert two[1]["words"][3]["head"] == 0
+    wrong = client.post("/v1/parse", json={"words": WORDS, "constraints": [{"heads": {"1": 2, "2": 1}}]})
+    assert "cycle" in refused(wrong, 422, "contradiction")
+    wrong = client.post("/v1/parse", json={"words": WORDS, "constraints": [None, {"root": 1}]})
+    assert "there are 1" in refused(wrong, 422, "invalid")
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ({}, "exactly one of text, words and conllu is needed, not none"),
+        ({"text": "a", "words": [["a"]]}, "not text and words"),
+        ({"text": "a", "txt": 1}, "'txt' is not a field"),
+        ({"text": 1}, "text must be a string, not a number"),
+        ({"text": None}, "text must be a string, not null"),
+        ({"words": "a"}, "words must be a list, not a string"),
+        ({"words": [[]]}, "a sentence has at least one word"),
+        ({"words": [["a", 1]]}, "words[0][1] must be a string"),
+        ({"words": [["a\tb"]]}, "neither tab nor line end"),
+        ({"words": [[""]]}, "must have a character"),
+        ({"text": "a", "to": "html"}, "to must be one of: json, conllu, svg"),
+        ({"text": "a", "show": []}, "show must be one of"),
+        ({"text": "a", "k": 0}, "k must be between 1 and 5"),
+        ({"text": "a", "k": True}, "k must be a whole number, not a truth value"),
+        ({"text": "a", "k": 1.5}, "k must be a whole number"),
+        ({"text": "a", "tree": 2}, "only 1 is made"),
+        ({"text": "a", "probabilities": 1}, "probabilities must be true or false"),
+        ({"text": "a", "constraints": {}}, "constraints must be a list, not an object"),
+        ({"text": "a", "constraints": [{"head": {}}]}, "'head' is not a field"),
+        ({"text": "a", "constraints": [{"heads": {"0": 1}}]}, "is not the number of a word"),
+        ({"text": "a", "constraints": [{"heads": {"1": -1}}]}, "must be at least 0"),
+        ({"text": "a", "constraints": [{"forbidden": [[1]]}]}, "must be two numbers"),
+        ({"text": "a", "constraints": [{"relations": {"1": []}}]}, "must name a relation"),
+        ({"text": "a", "constraints": [{"root": 0}]}, "root must be at least 1"),
+    ],
+)
+def test_wrong_fields_are_named(client: TestClient, question: dict[str, Any], message: str) -> None:
+    assert message in refused(client.post("/v1/parse", json=question), 422, "invalid")
+
+
+def test_wrong_bodies(client: TestClient) -> None:
+    def send(body: bytes, kind: str = "application/json") -> httpx2.Response:
+        return client.post("/v1/parse", content=body, headers={"Content-Type": kind})
+
+    for body in (b"", b"{", b"\xff", b'{"text": NaN}', b"[" * 4000, b'{"k": ' + b"9" * 4500 + b"}"):
+        refused(send(body), 400, "malformed_json")
+    refused(send(b"[]"), 422, "invalid")
+    assert "surrogate" in refused(send(rb'{"text": "\ud800"}'), 422, "invalid")
+    assert send(rb'{"text": "\ud83d\ude00"}').status_code == 200
+    refused(send(b'{"text": "a"}', "text/plain"), 415, "not_json")
+    assert send(b'{"text": "a"}', "application/JSON; charset=utf-8").status_code == 200
+    conllu = client.post("/v1/parse", json={"conllu": "1\tShe\n"})
+    assert refused(conllu, 422, "invalid_conllu").startswith("line 1: 2 columns instead of 10")
+
+
+def test_limits(client: TestClient) -> None:
+    long = client.post("/v1/parse", json={"text": "a" * 5000})
+    assert "5000 bytes" in refused(long, 413, "body_too_large")
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(100):
+            yield b" " * 100
+
+    unsized = client.post("/v1/parse", content=parts(), headers={"Content-Type": "application/json"})
+    refused(unsized, 413, "body_too_large")
+    for question in ({"words": [["a"] * 61]}, {"text": "a " * 61}, {"words": [["a"]] * 61}):
+        assert "61 words" in refused(client.post("/v1/parse", json=question), 413, "too_many_words")
+    for more in ({"probabilities": True}, {"k": 2}, {"constraints": [{"root": 1}]}):
+        answer = client.post("/v1/parse", json={"words": [["a"] * 21], **more})
+        assert "21 words is too long" in refused(answer, 413, "sentence_too_long")
+    assert client.post("/v1/parse", json={"words": [["a"] * 21]}).status_code == 200
+    known = {"words": [["a"] * 20], "constraints": [{"root": 1}], "probabilities": True}
+    answer = client.post("/v1/parse", json={**known, "k": 5})
+    assert "ask for fewer trees" in refused(answer, 413, "sentence_too_long")
+    assert client.post("/v1/parse", json=known).status_code == 200
+    assert "use en, words" in refused(client.post("/v1/parse", json={"text": "a", "model": "fr"}), 404, "unknown_model")
+    refused(client.post("/v1/parse", json={"text": "a", "model": "words"}), 422, "no_segmenter")
+    assert client.post("/v1/parse", json={"words": [["a"]], "model": "words"}).status_code == 200
+
+
+def test_other_addresses(client: TestClient) -> None:
+    assert client.get("/healthz").json()["status"] == "ok"
+    models = client.get("/v1/models").json()
+    assert [(model["name"], model["default"], model["text"]) for model in models["models"]] == [
+        ("en", True, True),
+        ("words", False, False),
+    ]
+    assert models["limits"]["max_words"] == 60
+    refused(client.get("/v1/parse"), 405, "method_not_allowed")
+    assert client.get("/v1/parse").headers["allow"] == "POST"
+    refused(client.get("/nowhere"), 404, "not_found")
+    text = client.get("/metrics").text
+    assert 'hexatagger_requests_total{path="/healthz",status="200"}' in text
+    assert 'hexatagger_requests_total{path="other",status="404"}' in text
+    assert re.search(r'hexatagger_words_total\{model="en"\} \d+', text)
+    for line in text.splitlines():
+        assert re.fullmatch(r'# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"]*",?)+\})? [0-9.e+-]+', line), line
+
+
+@pytest.mark.parametrize(
+    "path", ["/../pyproject.toml", "/%2e%2e/app.py", "/..%2f..%2fetc/passwd", "//etc/passwd", "/app.py", "/web/"]
+)
+def test_no_file_of_the_machine_can_be_read(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+    with serving(replace(OPTIONS, port=0)) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as raw:
+            raw.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            assert raw.makefile("rb").readline().split()[1] == b"404"
+
+
+def test_the_page_brings_all_it_needs(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    web = ROOT / "src" / "hexatagger" / "web"
+    for path in web.iterdir():
+        text = path.read_text(encoding="utf-8")
+        away = [url for url in re.findall(r"https?://[^\s\"'`)]+", text) if not url.startswith("http://www.w3.org/")]
+        assert not away, path.name
+        assert "innerHTML" not in text
+        if path.suffix == ".html":
+            assert not re.search(r"\son\w+=|style=|<script(?![^>]*\ssrc=)|<style", text)
+        else:
+            assert client.get(f"/{path.name}").content == path.read_bytes()
+    for address in re.findall(r'(?:src|href)="([^"#]+)"', page.text + client.get("/docs").text):
+        assert client.get(f"/{address.removeprefix('./')}").status_code == 200
+    mark = page.headers["etag"]
+    assert client.get("/", headers={"If-None-Match": mark}).status_code == 304
+
+
+def test_no_cors_unless_told(client: TestClient) -> None:
+    away = {"Origin": "https://example.org"}
+    assert "access-control-allow-origin" not in client.get("/healthz", headers=away).headers
+    options = replace(OPTIONS, cors=("https://example.org",))
+    parsers = {"en": make_parser(), "words": make_parser()}
+    with TestClient(create_app(options, parsers=parsers)) as told:
+        answer = told.post("/v1/parse", json={"text": "a"}, headers=away)
+        assert answer.headers["access-control-allow-origin"] == "https://example.org"
+        other = told.post("/v1/parse", json={"text": "a"}, headers={"Origin": "https://example.com"})
+        assert "access-control-allow-origin" not in other.headers
+
+
+def test_many_clients_share_calls_and_get_their_own_answers() -> None:
+    network = Network(delay=0.02)
+    words = [[[f"w{number}", *["x"] * (number % 5), "."]] for number in range(60)]
+    expected = make_parser().parse_sentences([Sentence.from_words(each[0]) for each in words])
+    with serving(Options(port=0), network) as address, httpx2.Client(base_url=address, timeout=120) as client:
+
+        def one(number: int) -> None:
+            asked: dict[str, Any] = {"words": words[number]}
+            if number % 3 == 1:
+                asked |= {"probabilities": True, "k": 2}
+            if number % 7 == 2:
+                asked["constraints"] = [{"root": 1}]
+            if number % 11 == 3:
+                asked["constraints"] = [{"heads": {"1": 1}}]
+                assert client.post("/v1/parse", json=asked).status_code == 422
+                return
+            [made] = client.post("/v1/parse", json=asked).json()["sentences"]
+            assert [word["form"] for word in made["words"]] == words[number][0]
+            assert ("probability" in made) == (number % 3 == 1)
+            if number % 7 == 2:
+                assert made["words"][0]["head"] == 0
+            else:
+                assert [word["head"] for word in made["words"]] == expected[number].heads
+
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(one, range(60)))
+    assert max(network.calls) > 1
+
+
+def test_a_full_queue_says_so() -> None:
+    network = Network(delay=0.5)
+    options = Options(port=0, max_queue=2, batch=1, window=0)
+    with serving(options, network) as address, ThreadPoolExecutor(8) as pool:
+        send = functools.partial(httpx2.post, f"{address}/v1/parse", json={"words": [["a"]]}, timeout=60)
+        answers = list(pool.map(lambda _: send(), range(8)))
+    full = [answer for answer in answers if answer.status_code != 200]
+    assert full
+    assert len(full) < 8
+    for answer in full:
+        assert "waiting already" in refused(answer, 429, "queue_full")
+        assert int(answer.headers["retry-after"]) > 0
+
+
+def test_time_runs_out() -> None:
+    network = Network(delay=1.0)
+    with serving(Options(port=0, timeout=0.2), network) as address:
+        late = httpx2.post(f"{address}/v1/parse", json={"words": [["a"]]}, timeout=120)
+        assert "0.2 seconds" in refused(late, 503, "timeout")
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as slow:
+            slow.sendall(
+                b"POST /v1/parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+            )
+            assert b" 408 " in slow.makefile("rb").readline()
+
+
+def test_a_mistake_of_ours_is_not_told_to_the_client(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Network):
+        def run(self, names: list[str], inputs: dict[str, Any]) -> list[Any]:
+            if inputs["pieces"].shape[1] == 2:
+                raise RuntimeError("secret")
+            return super().run(names, inputs)
+
+    with (
+        serving(Options(port=0, window=0.2), Broken()) as address,
+        httpx2.Client(base_url=address, timeout=120) as client,
+    ):
+        with ThreadPoolExecutor(4) as pool:
+            sizes = [1, 2, 3, 4]
+            answers = list(pool.map(lambda size: client.post("/v1/parse", json={"words": [["a"] * size]}), sizes))
+        assert [answer.status_code for answer in answers] == [200, 500, 200, 200]
+        assert "secret" not in refused(answers[1], 500, "internal")
+        assert client.get("/healthz").status_code == 200
+    assert "secret" in caplog.text
+
+
+def test_the_queue_is_worked_off_when_closed() -> None:
+    batcher = Batcher("en", make_parser(Network(delay=0.05)), Options(batch=2), Metrics())
+    questions = [Question(model="en", sentences=[Sentence.from_words([f"w{number}"])]) for number in range(9)]
+    futures = [batcher.ask(question) for question in questions]
+    dropped = futures[-1].cancel()
+    batcher.close()
+    assert dropped
+    assert [future.result(0)[0].forms for future in futures[:-1]] == [[f"w{number}"] for number in range(8)]
+    with pytest.raises(Refused, match="shutting down"):
+        batcher.ask(questions[0])
+
+
+def test_sigterm_loses_no_accepted_request() -> None:
+    program = [sys.executable, str(ROOT / "tests" / "served.py"), "--delay", "0.4"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        _wait_for(address)
+        answers: dict[int, httpx2.Response] = {}
+
+        def one(number: int) -> None:
+            answers[number] = httpx2.post(f"{address}/v1/parse", json={"words": [[f"w{number}", "x"]]}, timeout=60)
+
+        threads = [threading.Thread(target=one, args=(number,)) for number in range(16)]
+        for thread in threads:
+            thread.start()
+        while 'waiting_requests{model="en"} 16' not in httpx2.get(f"{address}/metrics").text and len(answers) < 4:
+            time.sleep(0.02)
+        assert len(answers) < 16
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        assert sorted(answers) == list(range(16))
+        for number, answer in answers.items():
+            assert answer.json()["sentences"][0]["words"][0]["form"] == f"w{number}"
+        with pytest.raises(httpx2.TransportError):
+            httpx2.get(f"{address}/healthz")
+        assert process.wait(30) in (0, -signal.SIGTERM)
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_command_serves_a_model_folder(tmp_path: Path, workers: int) -> None:
+    pytest.importorskip("onnx", reason="the model folder of this test is made with onnx")
+    folder = write_model(tmp_path / "model")
+    command = [sys.executable, "-m", "hexatagger", "serve", "--model", f"small={folder}", "--port", "0"]
+    with subprocess.Popen([*command, "--workers", str(workers)], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://[\d.:]+", process.stderr.readline())
+        assert found
+        address = found[0]
+        _wait_for(address)
+        texts = [f"Dog number {number} barks. {'It runs. ' * (number % 5)}" for number in range(40)]
+
+        def one(text: str) -> Any:
+            # a connection of its own for each, so that they spread over the processes
+            return httpx2.post(f"{address}/v1/parse", json={"text": text, "model": "small"}, timeout=60).json()
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(one, texts))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (0, -signal.SIGTERM)
+        assert "Traceback" not in process.stderr.read()
+    parser = load(folder)
+    for text, answer in zip(texts, answers, strict=True):
+        heads = [[word["head"] for word in sentence["words"]] for sentence in answer["sentences"]]
+        assert heads == [sentence.heads for sentence in parser.parse(text)]
+
+
+def _wait_for(address: str) -> None:
+    for _ in range(600):
+        try:
+            if httpx2.get(f"{address}/healthz").status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.05)
+    pytest.fail("the service did not start")
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    def said(*words: str) -> str:
+        result = CliRunner().invoke(main, ["serve", *words])
+        assert result.exit_code == 1, result.output
+        return result.output
+
+    assert "is no folder" in said("--model", f"x={tmp_path / 'none'}", "--port", "0")
+    assert "is not NAME=DIR" in said("--model", "=x")
+    assert "given twice" in said("--model", "a=x", "--model", "a=y")
+    assert "port 70000" in said("--port", "70000")
+    assert "no path" in said("--cors", "https://example.org/")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert "cannot listen" in said("--port", str(taken.getsockname()[1]))
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    """Of a socket that says it is TCP, asyncio switches off Nagle's algorithm, which costs 40 ms a request."""
+    with bind(Options(port=0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+def test_a_missing_extra_is_named(package: str) -> None:
+    program = f"import sys; sys.modules['{package}'] = None; from hexatagger.cli import main; main()"
+    command = [sys.executable, "-c", program, "serve", "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "pip install 'hexatagger[serve]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_importing_the_service_is_light() -> None:
+    program = "import sys, hexatagger.server; print([m for m in ('starlette', 'uvicorn', 'numpy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_service_does_what_its_description_says() -> None:
+    """A fuzzer makes requests that the description allows, and ones that it forbids, and checks the answers."""
+    schemathesis = pytest.importorskip("schemathesis", reason="fuzzing needs schemathesis")
+    import requests
+    from hypothesis import HealthCheck, Phase, given, settings
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi.checks import (
+        content_type_conformance,
+        negative_data_rejection,
+        response_schema_conformance,
+        status_code_conformance,
+    )
+
+    checks = [
+        not_a_server_error,
+        status_code_conformance,
+        content_type_conformance,
+        response_schema_conformance,
+        negative_data_rejection,
+    ]
+    bounded = settings(
+        max_examples=20,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
+    with serving(Options(port=0)) as address, requests.Session() as session:
+        session.trust_env = False  # no proxy
+        schema = schemathesis.openapi.from_dict(httpx2.get(f"{address}/openapi.json").json())
+        for mode in (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE):
+            for result in schema.get_all_operations():
+                operation = result.ok()
+                if mode == schemathesis.GenerationMode.NEGATIVE and operation.path != "/v1/parse":
+                    continue
+
+                @bounded
+                @given(case=operation.as_strategy(generation_mode=mode))
+                def fuzz(case: Any) -> None:
+                    case.call_and_validate(session=session, base_url=address, checks=checks)
+
+                fuzz()

@@ -1,0 +1,242 @@
+"""The network: every family of encoders, every option, and results that do not depend on the batch."""
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="learning needs the extra 'train'")
+pytest.importorskip("transformers", reason="learning needs the extra 'train'")
+
+import torch
+
+from hexatagger.errors import ConfigError, FormatError
+from hexatagger.formats.conllu import read_conllu
+from hexatagger.model.config import ModelConfig, Recipe
+from hexatagger.parsing.write import annotate
+from hexatagger.sentence import Sentence
+from hexatagger.train.data import collate, collect_labels, encode
+from hexatagger.train.encoder import check_encoder, load_encoder
+from hexatagger.train.network import (
+    BiLSTM,
+    Network,
+    Pairs,
+    given_head,
+    pool,
+    reduce_scores,
+    tree_scores,
+    whatever_the_head,
+)
+from hexatagger.train.predict import parse, soft_tags
+from hexatagger.train.weights import Model, load_model, save_model, save_weights
+from tiny import FAMILIES, make_encoder, write_treebank
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> list[Sentence]:
+    return list(read_conllu(write_treebank(tmp_path_factory.mktemp("data"))))
+
+
+def make_model(config: ModelConfig, sentences: list[Sentence]) -> Model:
+    torch.manual_seed(0)
+    labels = collect_labels(sentences, config)
+    if config.encoder == "characters":
+        return Model(Recipe(config), labels, Network(config, labels))
+    encoder = load_encoder(config.encoder)
+    network = Network(config, labels, encoder.module)
+    return Model(Recipe(config), labels, network, encoder.pieces, encoder.tokenizer, encoder.config)
+
+
+def run(model: Model, sentences: list[Sentence]) -> list[Sentence]:
+    cutter = model.cutter()
+    examples = [encode(each, model.recipe.model, model.labels, cutter, gold=False) for each in sentences]
+    return parse(model.network, sentences, examples, model.labels, pad=model.pad)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # in transformers' DeBERTa
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "above", [{}, {"hidden": 12}, {"hidden": 12, "pointers": 8}, {"hidden": 12, "pointers": 8, "relations": "pairs"}]
+)
+def test_every_family_alone_and_among_others(
+    family: str, above: dict[str, Any], treebank: list[Sentence], tmp_path: Path
+) -> None:
+    encoder = str(make_encoder(tmp_path, family))
+    config = ModelConfig(encoder=encoder, shape=True, tasks=("upos", "lemma"), **above)
+    model = make_model(config, treebank)
+    model.network.eval()
+    with torch.no_grad():
+        # Scores of shape that is not zero, so that a mix-up of pieces would show.
+        model.network.get_parameter("encoder.shape.weight").normal_()
+        cutter = model.cutter()
+        examples = [encode(each, config, model.labels, cutter, gold=True) for each in treebank]
+        items = [(example, example.windows[0]) for example in examples]
+        together = model.network(**collate(items, pad=model.pad).inputs)
+        for row, item in enumerate(items):
+            alone = model.network(**collate([item], pad=model.pad).inputs)
+            for name, scores in alone.items():
+                assert torch.allclose(scores[0], together[name][row, : scores.shape[1], : scores.shape[2]], atol=1e-4)
+    parsed = run(model, treebank)
+    assert [[word.form for word in each] for each in parsed] == [each.forms for each in treebank]
+    assert all(sum(word.head == 0 for word in each) == 1 for each in parsed)
+    assert all((word.deprel == "root") == (word.head == 0) for each in parsed for word in each)
+    # What the folder holds gives the same again.
+    save_model(model, tmp_path / "model")
+    save_weights(dict(model.network.state_dict()), tmp_path / "model" / "model.safetensors")
+    again = load_model(tmp_path / "model")
+    assert run(again, treebank) == parsed
+    assert str(tmp_path) not in (tmp_path / "model" / "config.json").read_text()
+
+
+OPTIONS = [
+    ModelConfig(lstm_layers=2, lstm_width=8, char_width=8, char_buckets=50),
+    ModelConfig(hidden=12, char_width=8, char_buckets=50),
+    ModelConfig(hidden=12, pointers=8, char_width=8, char_buckets=50),
+    ModelConfig(hidden=12, pointers=8, relations="pairs", char_width=8, char_buckets=50),
+    ModelConfig(relations="joint", lift="path", order="right", char_width=8, char_buckets=50),
+    ModelConfig(pos="upos", pos_width=4, tasks=("upos", "xpos", "feats", "lemma"), char_width=8, char_buckets=50),
+]
+
+
+@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "hidden", "pointers", "pairs", "joint", "pos"])
+def test_options_of_characters(config: ModelConfig, treebank: list[Sentence]) -> None:
+    model = make_model(config, treebank)
+    model.network.eval()
+    parsed = run(model, treebank)
+    assert parsed == [each for sentence in treebank for each in run(model, [sentence])]
+    assert all(sum(word.head == 0 for word in each) == 1 for each in parsed)
+    assert not any(mark in word.deprel for each in parsed for word in each for mark in "|%")
+
+
+@pytest.mark.parametrize("pooling", ["first", "last", "mean"])
+@pytest.mark.parametrize("layers", [1, 3])
+def test_pooling_and_layers(pooling: str, layers: int, treebank: list[Sentence], tmp_path: Path) -> None:
+    settings = {"pooling": pooling, "layers": layers, "encoder": str(make_encoder(tmp_path))}
+    model = make_model(Recipe.from_dict({"model": settings}).model, treebank)
+    assert len(run(model, treebank)) == len(treebank)
+
+
+@pytest.mark.parametrize("shape", [False, True])
+def test_hidden_pieces_change_training_only(shape: bool, treebank: list[Sentence], tmp_path: Path) -> None:
+    encoder = str(make_encoder(tmp_path))
+    config = ModelConfig(encoder=encoder, shape=shape, dropout=0.0, piece_dropout=0.5)
+    plain, hiding = (make_model(each, treebank) for each in (replace(config, piece_dropout=0.0), config))
+    example = encode(treebank[0], config, hiding.labels, hiding.cutter(), gold=False)
+    inputs = collate([(example, example.windows[0])], pad=hiding.pad).inputs
+    with torch.no_grad():
+        expected = plain.network.eval()(**inputs)["leaf"]
+        assert torch.equal(hiding.network.eval()(**inputs)["leaf"], expected)
+        assert not torch.allclose(hiding.network.train()(**inputs)["leaf"], expected)
+
+
+def test_pool_takes_the_right_pieces() -> None:
+    hidden = torch.arange(12.0).reshape(1, 6, 2)
+    spans = torch.tensor([[[1, 1], [2, 4]]])
+    assert pool(hidden, spans, "first").tolist() == [[[2, 3], [4, 5]]]
+    assert pool(hidden, spans, "last").tolist() == [[[2, 3], [8, 9]]]
+    assert pool(hidden, spans, "mean").tolist() == [[[2, 3], [6, 7]]]
+
+
+def test_bilstm_is_torchs_own() -> None:
+    torch.manual_seed(0)
+    ours, theirs = BiLSTM(3, 4), torch.nn.LSTM(3, 4, bidirectional=True, batch_first=True)
+    for name, value in ours.right.named_parameters():
+        theirs.get_parameter(name).data.copy_(value)
+        theirs.get_parameter(f"{name}_reverse").data.copy_(ours.left.get_parameter(name))
+    vectors, lengths = torch.randn(2, 5, 3), torch.tensor([5, 2])
+    found = ours(vectors, lengths)
+    assert torch.allclose(found[:1], theirs(vectors[:1])[0], atol=1e-6)
+    assert torch.allclose(found[1:, :2], theirs(vectors[1:, :2])[0], atol=1e-6)
+
+
+def test_long_sentences_are_parsed_in_windows(treebank: list[Sentence], tmp_path: Path) -> None:
+    model = make_model(ModelConfig(encoder=str(make_encoder(tmp_path, positions=40))), treebank)
+    long = Sentence.from_words(["reads", "papers", "\u00ad"] * 60)
+    [parsed] = run(model, [long])
+    assert len(parsed) == 180
+    cutter = model.cutter()
+    example = encode(long, model.recipe.model, model.labels, cutter, gold=False)
+    assert len(example.windows) > 3
+    [soft] = soft_tags(model.network, [example], pad=model.pad)
+    assert soft["internal"][0].shape == (180, 4)
+    assert np.allclose(soft["internal"][1].sum(1), 1, atol=1e-2)
+
+
+def test_windows_are_short_where_every_two_words_are_looked_at(treebank: list[Sentence]) -> None:
+    pairs = next(config for config in OPTIONS if config.relations == "pairs")
+    plain = replace(pairs, pointers=0, relations="separate")
+    long = Sentence.from_words(["reads", "papers"] * 450)
+    for config, least, most in ((plain, 1, 1), (pairs, 3, 5)):
+        model = make_model(config, treebank)
+        assert least <= len(model.cutter().windows(long.forms)) <= most
+        assert [len(each) for each in run(model, [long, treebank[0]])] == [900, len(treebank[0])]
+
+
+def test_joint_scores_are_reduced_per_leaf_tag() -> None:
+    joint = torch.tensor([[[0.0, 3.0, 2.0, 1.0]]])  # l root, l obj, r root, r obj
+    leaf, _, relation = tree_scores({"joint": joint, "internal": torch.zeros(1, 1, 4)})
+    assert torch.allclose(leaf[0, 0, 0] - leaf[0, 0, 1], torch.tensor(1.0))
+    assert relation.shape == (1, 1, 2, 2)
+
+
+def test_pairs_are_scored_one_by_one() -> None:
+    torch.manual_seed(0)
+    pairs = Pairs(5, 3, dropout=0.5).eval()
+    torch.nn.init.normal_(pairs.form)
+    torch.nn.init.normal_(pairs.root)
+    vectors = torch.randn(2, 4, 5)
+    with torch.no_grad():
+        found = pairs(vectors, torch.tensor([4, 2]))
+        for word, head in itertools.product(range(4), range(5)):
+            own = torch.cat([pairs.word(vectors[0, word]), torch.ones(1)])
+            other = torch.cat([pairs.head(vectors[0, head - 1] if head else pairs.root), torch.ones(1)])
+            expected = torch.einsum("i,irj,j->r", own, pairs.form, other)
+            assert torch.allclose(found[0, word, head], expected, rtol=1e-4, atol=1e-4)
+        assert torch.equal(given_head(found, torch.tensor([[0, 4, 2, 1], [2, 0, 0, 0]]))[0, 1], found[0, 1, 4])
+
+
+def test_a_relation_whatever_the_head() -> None:
+    torch.manual_seed(0)
+    pairs, head = torch.randn(1, 3, 4, 2), torch.randn(1, 3, 4)
+    found = whatever_the_head(pairs, head).exp()
+    assert torch.allclose(found, (head.softmax(-1).unsqueeze(-1) * pairs.softmax(-1)).sum(2))
+    assert torch.allclose(found.sum(-1), torch.ones(1, 3))
+
+
+def test_the_best_relation_to_a_head_is_a_roots_or_none_of_these() -> None:
+    pairs = torch.tensor([[[[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]]]])
+    scores = {"leaf": torch.zeros(1, 1, 2), "internal": torch.zeros(1, 1, 4), "relation": torch.zeros(1, 1, 3)}
+    for roots, expected in (([True, False, False], [0, 2]), ([False, True, False], [1, 0]), ([False] * 3, [0, 0])):
+        found = reduce_scores({**scores, "pairs": pairs}, torch.tensor(roots))["pairs"]
+        assert found.tolist() == [[expected]]
+
+
+def test_no_sentences() -> None:
+    config = ModelConfig(char_width=8, char_buckets=50)
+    sentence = Sentence.from_words(["a"], heads=[0], deprels=["root"])
+    assert annotate([], [], collect_labels([sentence], config), lift="head") == []
+
+
+def test_broken_folders(treebank: list[Sentence], tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="cannot be read"):
+        load_model(tmp_path)
+    save_model(make_model(OPTIONS[0], treebank), tmp_path)
+    with pytest.raises(FormatError, match="holds no weights"):
+        load_model(tmp_path)
+    (tmp_path / "config.json").write_text('{"format": 99}')
+    with pytest.raises(FormatError, match="format 99 is newer"):
+        load_model(tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(FormatError, match="is not JSON"):
+        load_model(tmp_path)
+
+
+def test_encoders_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ConfigError, match="neither a folder nor a model"):
+        check_encoder("no-such/encoder-at-all")
+    with pytest.raises(ConfigError, match=r"without config\.json"):
+        check_encoder(str(tmp_path))
