@@ -1,0 +1,45 @@
+"""The one loop that collects sentences across items, parses them together, and hands the items back in order.
+
+Many short texts are then as fast as one long one, and memory stays bounded by the size of the pool.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from hexatagger.sentence import Sentence
+
+Item = TypeVar("Item")
+
+
+def parse_pooled(
+    items: Iterable[tuple[Item, Sequence[Sentence]]],
+    parse: Callable[[list[Sentence]], Iterable[Sentence]],
+    *,
+    size: int,
+) -> Iterator[tuple[Item, list[Sentence]]]:
+    """Yield every item with its sentences parsed, in order; about `size` sentences are parsed at once.
+
+    `items` are pairs of anything and its sentences; `parse` returns as many sentences as it is given.
+
+    >>> texts = [("a", [Sentence.from_words(["Hi"])]), ("b", [])]
+    >>> [(name, len(sentences)) for name, sentences in parse_pooled(texts, lambda pool: pool, size=64)]
+    [('a', 1), ('b', 0)]
+    """
+    waiting: list[tuple[Item, Sequence[Sentence]]] = []
+    count = 0
+    for item, sentences in items:
+        waiting.append((item, sentences))
+        count += max(1, len(sentences))  # an item without sentences takes room too
+        if count >= size:
+            yield from _parsed(waiting, parse)
+            waiting, count = [], 0
+    yield from _parsed(waiting, parse)
+
+
+def _parsed(
+    waiting: Sequence[tuple[Item, Sequence[Sentence]]], parse: Callable[[list[Sentence]], Iterable[Sentence]]
+) -> Iterator[tuple[Item, list[Sentence]]]:
+    """Parse what waits and divide the result as it came."""
+    parsed = iter(parse([sentence for _, sentences in waiting for sentence in sentences]))
+    for item, sentences in waiting:
+        yield item, [next(parsed) for _ in sentences]
