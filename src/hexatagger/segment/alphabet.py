@@ -28,18 +28,18 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class SegmenterSettings:
-    """What the network was made for: part of segmenter.json."""
+    """What the network was trained for; stored in segmenter.json."""
 
     characters: str
-    """The characters it knows, in the order of their ids."""
+    """The characters the network knows, in the order of their ids."""
     categories: tuple[str, ...]
-    """Unicode categories that training had, the commonest first: what becomes of other characters."""
+    """Unicode categories seen in training, most frequent first: they stand for all other characters."""
     radius: int
     """How many characters on either side a score depends on."""
     spaces: bool = False
     """Whether tokens may have spaces inside."""
     splits: bool = True
-    """Whether most multiword tokens are just their words put together: else splits by the network are not used."""
+    """Whether most multiword tokens are simply their words joined. If not, the network's splits are not used."""
     threshold: float = 0.0
     """The score above which a sentence ends."""
 
@@ -50,15 +50,15 @@ class TextPart:
 
     text: str
     ids: Ids
-    """Ids of what is read: runs of spaces are one, invisible characters left out."""
+    """Ids of the characters: one for a run of white space, none for invisible characters."""
     places: NDArray[np.int64]
-    """Where in the text it stands, the first of a run."""
+    """Where each id is in the text; for a run of white space, its first character."""
     scores: Floats
-    """(ids, 4); empty before scoring."""
+    """Shape (ids, 4); empty before scoring."""
 
 
 class Alphabet:
-    """Characters → ids; looks every character up once."""
+    """Maps characters to ids and remembers the id of every character it has met."""
 
     def __init__(self, settings: SegmenterSettings) -> None:
         first = NEWLINE + 1
@@ -93,18 +93,18 @@ class Alphabet:
         return TextPart(text, ids, places, np.zeros((0, 4), np.float32))
 
     def joined(self, part: TextPart) -> NDArray[np.bool_]:
-        """Say of what is read whether it belongs to the character before it: (ids,)."""
+        """Say of every id whether its character belongs to the one before: shape (ids,)."""
         joined = self._joined[_codes(part.text)][part.places]
         if "\u200d" in part.text:
             joined |= np.array([part.text[place - 1 : place] == "\u200d" for place in part.places.tolist()], np.bool_)
         return joined
 
     def _look_up(self, code: int) -> None:
-        """Find the id of a character: its own, that of its like, or that of its category."""
+        """Find the id of a character: its own, that of a similar one, or that of its category."""
         character = chr(code)
         category = unicodedata.category(character)
-        # subtle: the id comes last, as another thread takes it for a sign that all is done
-        self._joined[code] = category.startswith("M") or 0x1F3FB <= code <= 0x1F3FF  # accents, colours of skin
+        # subtle: the id is set last, because another thread takes it as a sign that the look-up is complete
+        self._joined[code] = category.startswith("M") or 0x1F3FB <= code <= 0x1F3FF  # accents, skin tones
         if character.isspace():
             self._ids[code] = NEWLINE if _LINE_END.match(character) else SPACE
         elif INVISIBLE_RUN.match(character):
@@ -115,7 +115,7 @@ class Alphabet:
             self._ids[code] = next(known, self._category(category))
 
     def _category(self, category: str) -> int:
-        """Return the id of a category, or of its nearest that training had."""
+        """Return the id of a category, or of the nearest one seen in training."""
         kin = [name for name in self.categories if name[0] == category[0]]
         names = [category, *kin, *self.categories]
         return next((self.categories[name] for name in names if name in self.categories), OUTSIDE)

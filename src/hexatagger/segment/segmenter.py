@@ -1,19 +1,18 @@
 """Raw text → Sentences with character offsets, by tagging characters.
 
 A small convolutional network gives every character four scores: does a token end here, does a sentence end here, is the
-token that ends here several words, does one of its words end here. Everything else is rules that hold for any text:
-spaces separate tokens (unless the treebank has tokens with spaces inside), an empty line ends a sentence, accents and
-joined emoji stay with what they follow, characters that nobody sees belong to no token of their own.
+token that ends here a multiword token, does one of its words end here. The rest is rules that hold for any text: spaces
+separate tokens (unless the treebank has tokens with spaces inside), an empty line ends a sentence, accents and joined
+emoji stay with the character before them, and invisible characters never form a token.
 
-The network sees a paragraph with every run of spaces as one, and characters that training did not have as their Unicode
-category. A score depends on `radius` characters on either side and nothing else, so the result is the same however a
-text is cut into chunks, windows and batches.
+A score depends on `radius` characters on either side and on nothing else, so the result does not depend on how the text
+is cut into chunks, windows and batches.
 
     segmenter = Segmenter.load("models/en")
     for sentence in segmenter.segment(text): ...
     for sentence in segmenter.stream(open("large.txt", newline="")): ...       # any chunks, constant memory
 
-A model is two files, `segmenter.onnx` and `segmenter.json`; `nn.segmenter` makes them.
+A segmenter is two files, `segmenter.onnx` and `segmenter.json`. `train.segmenter` writes them.
 """
 
 import json
@@ -35,18 +34,18 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 FORMAT = 1
-"""Version of the files' format; greater ones were written by a newer hexatagger."""
+"""Version of the file format. A greater number means that a newer hexatagger wrote the files."""
 ONNX, JSON = "segmenter.onnx", "segmenter.json"
 
 END, SENTENCE, MULTIWORD, SPLIT = range(4)
-"""What the four scores of a character say."""
-_WINDOW = 1024  # characters scored at once …
-_WINDOWS = 16  # … and so many times in a batch
+"""Index of each of the four scores of a character."""
+_WINDOW = 1024  # characters per window
+_WINDOWS = 16  # windows per batch
 _BATCH = 1 << 14  # characters of short paragraphs that are scored together
 
 
 class Segmenter:
-    """Cuts text into sentences, tokens and words. Safe to use from several threads."""
+    """Splits text into sentences, tokens and words. Safe to use from several threads."""
 
     def __init__(self, session: "InferenceSession", settings: SegmenterSettings, rewrites: Rewrites) -> None:
         self.session, self.settings, self.rewrites = session, settings, rewrites
@@ -66,15 +65,15 @@ class Segmenter:
         return cls(session, settings, rewrites)
 
     def segment(self, text: str, *, lines: bool = False) -> list[Sentence]:
-        """Cut a text; with `lines`, every line is a sentence."""
+        """Split a text. With `lines`, every line is one sentence."""
         return list(self.stream([text], lines=lines))
 
     def stream(self, chunks: Iterable[str], *, lines: bool = False, offset: int = 0) -> Iterator[Sentence]:
-        """Cut a text that comes in chunks, which may end anywhere; `offset` characters of it stand before the first."""
+        """Split a text that arrives in chunks of any size; `offset` is the number of characters before the first."""
         return lay_out(self._tokens(chunks, lines), offset)
 
     def _tokens(self, chunks: Iterable[str], lines: bool) -> Iterator[tuple[str, list[list[Token]], bool]]:
-        """Yield parts of the text with the tokens of the sentences in them, and whether they open a paragraph."""
+        """Yield parts of the text, each with the tokens of its sentences and whether it starts a paragraph."""
         held: TextPart | None = None
         opens = True
         for part, ends in self._scored(cut(chunks, LINES if lines else PARAGRAPHS)):
@@ -87,7 +86,7 @@ class Segmenter:
             held = None if ends else _after(whole, done)
 
     def _scored(self, parts: Iterable[tuple[str, bool]]) -> Iterator[tuple[TextPart, bool]]:
-        """Read and score the parts of a text, several at once; of each it is said whether its paragraph ends there."""
+        """Read and score the parts of a text in batches; yield each with whether its paragraph ends there."""
         left, rest = np.zeros(self.settings.radius, np.int32), ""
         batch: list[TextPart] = []
         size, begins = 0, True
@@ -104,11 +103,12 @@ class Segmenter:
             yield from ((part, True) for part in batch)
 
     def _score_batch(self, batch: list[TextPart], left: Ids, ends: bool) -> tuple[Ids, str]:
-        """Score paragraphs of which the first began with `left`, and the last ends here or goes on.
+        """Score paragraphs. `left` is the context before the first one; `ends` says whether the last one ends here.
 
-        What cannot be scored without what follows is taken from the last; it is returned with what precedes it.
+        If it goes on, its last characters need context that has not arrived. They are removed from it and returned,
+        together with their left context.
         """
-        # The paragraphs stand end to end with `radius` times nothing between them: none sees another.
+        # The paragraphs are joined with `radius` ids OUTSIDE between them, so that none sees another.
         radius = self.settings.radius
         outside, last = np.zeros(radius, np.int32), batch[-1]
         row = np.concatenate([left, *(ids for part in batch for ids in (part.ids, outside))])
@@ -126,7 +126,7 @@ class Segmenter:
         return left, rest
 
     def score(self, row: Ids) -> Floats:
-        """Score all ids but `radius` at either end: (ids,) → (ids − 2 · radius, 4)."""
+        """Score all ids except `radius` of them at either end: (ids,) → (ids − 2 · radius, 4)."""
         margin = 2 * self.settings.radius
         size = len(row) - margin
         if size <= 0:
@@ -148,7 +148,7 @@ class Segmenter:
         return scores[:, radius : scores.shape[1] - radius]
 
     def _sentences(self, part: TextPart, whole: bool, lines: bool) -> list[list[Token]]:
-        """Find the tokens of the sentences of a paragraph; of one that goes on, only those of finished sentences."""
+        """Return the tokens of every sentence of a paragraph; if it goes on, only of the finished sentences."""
         visible = np.flatnonzero(part.ids > NEWLINE)
         if not len(visible):
             return []
@@ -184,21 +184,21 @@ class Segmenter:
         return found
 
     def _words(self, surface: str, splits: list[int]) -> tuple[str, ...]:
-        """Return the words of a multiword token, () if it is none after all."""
+        """Return the words of a multiword token, or () if no rule splits it."""
         form = " ".join(surface.split())
         words = expand(form, self.rewrites, splits if form == surface and self.settings.splits else ())
         return words if len(words) > 1 else ()
 
 
 def _trimmed(part: TextPart, begins: bool, ends: bool) -> TextPart:
-    """Leave out the spaces around a paragraph."""
+    """Drop the white space around a paragraph."""
     white = part.ids <= NEWLINE
     kept = slice(int(begins and white[:1].any()), len(white) - int(ends and white[-1:].any()))
     return replace(part, ids=part.ids[kept], places=part.places[kept])
 
 
 def _join(first: TextPart, second: TextPart) -> TextPart:
-    """Put two scored parts of a text together."""
+    """Join two scored parts of a text."""
     return TextPart(
         first.text + second.text,
         np.concatenate([first.ids, second.ids]),
@@ -208,27 +208,27 @@ def _join(first: TextPart, second: TextPart) -> TextPart:
 
 
 def _after(part: TextPart, done: int) -> TextPart:
-    """Return what stands from a place on."""
+    """Return the rest of a part, from character `done` on."""
     first = int(np.searchsorted(part.places, done))
     return TextPart(part.text[done:], part.ids[first:], part.places[first:] - done, part.scores[first:])
 
 
 def to_json(settings: SegmenterSettings, rewrites: Rewrites, scores: dict[str, float] | None = None) -> str:
-    """Return the text of segmenter.json; `scores` are those on dev, for people to read."""
+    """Return the content of segmenter.json. `scores` are the scores on dev, for the reader's information."""
     values = {"format": FORMAT, "scores": scores or {}, "settings": asdict(settings), "rewrites": rewrites.to_dict()}
     return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
 
 def from_json(text: str | bytes, *, source: str) -> tuple[SegmenterSettings, Rewrites]:
-    """Read the text of segmenter.json."""
+    """Read the content of segmenter.json."""
     try:
         values = json.loads(text)
         if (version := values["format"]) > FORMAT:
-            message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer one"
+            message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer hexatagger"
             raise FormatError(message, source=source)
         settings = SegmenterSettings(**values["settings"] | {"categories": tuple(values["settings"]["categories"])})
         return settings, Rewrites.from_dict(values["rewrites"])
     except FormatError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise FormatError(f"is not the description of a segmenter: {error}", source=source) from None
+        raise FormatError(f"is not a valid segmenter description: {error}", source=source) from None
