@@ -2,8 +2,8 @@
 
 There are three sources, in this order: tokens seen in training; the places where the network would split the token
 (useful where words are simply written together); endings learnt from the tokens seen in training. A token that none of
-them splits is one word. Rules are stored in lower case with straight apostrophes. Words that are parts of the token keep
-its characters: "DOESN’T" → "DOES N’T".
+them splits is one word. Rules are stored in lower case with straight apostrophes. Words that are parts of the token
+keep its characters: "DOESN’T" → "DOES N’T".
 """
 
 from collections import Counter, defaultdict

@@ -26,7 +26,7 @@ from hexatagger.formats.conllu import read_conllu
 from hexatagger.formats.files import replacing
 from hexatagger.formats.text import restore
 from hexatagger.model.onnx import open_session
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from hexatagger.segment.alphabet import Ids, SegmenterSettings
 from hexatagger.segment.multiword import Rewrites, learn_rewrites
 from hexatagger.segment.segmenter import END, JSON, ONNX, Segmenter, to_json
