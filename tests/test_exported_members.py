@@ -1,4 +1,4 @@
-"""`hexatagger.__all__` is the public surface: each name in it is importable and documented, and nothing else is public."""
+"""`hexatagger.__all__` is the public surface: each name is importable and documented, and nothing else is public."""
 
 import subprocess
 import sys
