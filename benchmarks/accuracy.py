@@ -34,7 +34,7 @@ from hexatagger.formats.conllu import read_conllu, write_conllu
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import read_folder
 from hexatagger.parsing.write import Prediction, annotate
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from hexatagger.tags import Hexatag, is_legal
 from hexatagger.tags.hexatag import DEPTH_CHANGE
 from hexatagger.train.data import encode

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from hexatagger.model.config import ModelConfig, Recipe, TrainConfig
 from hexatagger.model.labels import Labels
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.tags import unlift
 from hexatagger.train.checkpoint import State

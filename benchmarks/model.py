@@ -8,7 +8,7 @@ import sys
 from hexatagger import read_conllu
 from hexatagger.formats.text import restore
 from hexatagger.parsing.parser import find_model, load
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from results import save, treebank
 
 FILE = "UD_English-EWT/en_ewt-ud-dev.conllu"

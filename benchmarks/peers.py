@@ -38,7 +38,7 @@ from typing import Any
 from hexatagger import read_conllu, write_conllu
 from hexatagger.errors import HexataggerError
 from hexatagger.formats.text import restore
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from results import RESULTS, ROOT, load, save, treebank
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from hexatagger.model.config import Recipe
 from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.segment.alphabet import SegmenterSettings
 from hexatagger.segment.multiword import Rewrites
-from hexatagger.segment.segmenter import Settings, to_json
+from hexatagger.segment.segmenter import to_json
 from hexatagger.tags.lemma import to_script
 
 RECIPE = '[model]\nencoder = "characters"\nchar_buckets = 500\ntasks = ["upos", "xpos", "feats", "lemma"]\n'
@@ -35,7 +36,7 @@ def write_model(folder: Path, *, segmenter: bool = True) -> Path:
     (folder / "model.onnx").write_bytes(_parser())
     (folder / "README.md").write_text("# Noise\n", encoding="utf-8")
     if segmenter:
-        settings = Settings(characters=".", categories=("Ll", "Po", "So"), radius=3)
+        settings = SegmenterSettings(characters=".", categories=("Ll", "Po", "So"), radius=3)
         (folder / "segmenter.json").write_text(to_json(settings, Rewrites({}, {})), encoding="utf-8")
         (folder / "segmenter.onnx").write_bytes(_segmenter())
     return folder

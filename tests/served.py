@@ -21,8 +21,9 @@ from hexatagger.model.folder import Folder
 from hexatagger.model.labels import Labels, LabelSet
 from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.pieces import make_cutter
+from hexatagger.segment.alphabet import SegmenterSettings
 from hexatagger.segment.multiword import Rewrites
-from hexatagger.segment.segmenter import Segmenter, Settings
+from hexatagger.segment.segmenter import Segmenter
 from hexatagger.server import Options, create_app, open_socket, serve
 
 RECIPE = '[model]\nencoder = "characters"\nchar_buckets = 500\ntasks = ["upos"]\n'
@@ -81,7 +82,7 @@ def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Pa
     folder = Folder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
     parser = Parser(folder, cast("Any", network or Network()), make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config))
     if cuts_text:
-        settings = Settings(characters=".", categories=("Ll", "Po", "So"), radius=3)
+        settings = SegmenterSettings(characters=".", categories=("Ll", "Po", "So"), radius=3)
         vars(parser)["segmenter"] = Segmenter(cast("Any", Rules()), settings, Rewrites({}, {}))
     return parser
 

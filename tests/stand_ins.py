@@ -5,8 +5,9 @@ from typing import Any, cast
 import numpy as np
 from hypothesis import strategies as st
 
+from hexatagger.segment.alphabet import Ids, SegmenterSettings
 from hexatagger.segment.multiword import Rewrites
-from hexatagger.segment.segmenter import Ids, Segmenter, Settings
+from hexatagger.segment.segmenter import Segmenter
 
 RADIUS = 3
 REWRITES = Rewrites({"du": ("de", "le")}, {"n't": ("", "n't"), "é": ("e", "lo")})
@@ -41,7 +42,7 @@ class Rules:
 
 def make(kind: type, *, spaces: bool = False, rewrites: Rewrites = REWRITES) -> Segmenter:
     characters = "." if issubclass(kind, Rules) else "abcdefgh.'é"
-    config = Settings(characters=characters, categories=("Ll", "Po", "So"), radius=RADIUS, spaces=spaces)
+    config = SegmenterSettings(characters=characters, categories=("Ll", "Po", "So"), radius=RADIUS, spaces=spaces)
     return Segmenter(cast("Any", kind()), config, rewrites)
 
 

@@ -4,7 +4,7 @@
     parser = hexatagger.load()
     for sentence in parser.parse("She reads fascinating papers."): ...
 
-Importing this package loads neither torch nor onnxruntime nor numpy, nor any package that trees can be handed to.
+Importing this package loads neither numpy nor ONNX Runtime nor torch, nor any library that trees can be converted to.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hexatagger.errors import (
     AlignmentError,
     ConfigError,
+    ConstraintError,
     DecodeError,
     FormatError,
     HexataggerError,
@@ -24,6 +25,7 @@ from hexatagger.integrations import from_spacy, from_table, to_spacy, to_table
 from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
 if TYPE_CHECKING:
+    from hexatagger.decode import Constraints
     from hexatagger.parsing.parser import Parser, load
 
 __version__ = "0.1.0"
@@ -31,6 +33,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AlignmentError",
     "ConfigError",
+    "ConstraintError",
+    "Constraints",
     "DecodeError",
     "EmptyNode",
     "FormatError",
@@ -54,9 +58,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load the parser when it is first asked for: reading files should not wait for numpy."""
+    """Import what needs numpy when it is first used, so that reading files does not wait for it."""
     if name in ("Parser", "load"):
         from hexatagger.parsing import parser
 
         return getattr(parser, name)
+    if name == "Constraints":
+        from hexatagger.decode import Constraints
+
+        return Constraints
     raise AttributeError(f"module 'hexatagger' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """List the public names, including those that are imported when first used."""
+    return sorted(__all__)

@@ -1,16 +1,16 @@
-"""Every exception this package raises on purpose.
+"""Every exception that this package raises on purpose.
 
     HexataggerError
-    ├── FormatError      a file or stream is not what it should be: says file, line, value and remedy
-    │   └── TreeError    well-formed columns whose heads are not a tree
-    ├── AlignmentError   two files cannot be compared: says where they part
-    ├── TagError         a sequence of tags that no tree has
+    ├── FormatError      malformed input: names the file, line, value and remedy
+    │   └── TreeError    heads that do not form a tree
+    ├── AlignmentError   two files that cannot be compared: says where they differ
+    ├── TagError         a sequence of tags that encodes no tree
     ├── DecodeError      scores that cannot be decoded (NaN, or everything forbidden)
-    ├── ConstraintError  what is asked of a tree cannot be had: says which constraints contradict one another
-    ├── ConfigError      an option or setting with a value that makes no sense
-    └── PackageError     a package is not installed: says which, and what to install
+    ├── ConstraintError  constraints that no tree satisfies: says which of them contradict each other
+    ├── ConfigError      an invalid option or setting
+    └── PackageError     a missing optional package: says which extra to install
 
-The command line prints the message of a HexataggerError as one line and exits with 1; anything else is a bug of ours.
+The command line prints the message of a HexataggerError as one line and exits with 1. Any other exception is a bug.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,11 +18,11 @@ from contextlib import contextmanager
 
 
 class HexataggerError(Exception):
-    """Base of all errors this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose."""
 
 
 class FormatError(HexataggerError, ValueError):
-    """Input that is not in the format it should be, with its place.
+    """Malformed input, with its place.
 
     >>> str(FormatError("HEAD '14' is outside the sentence (9 words)", source="train.conllu", line=812))
     "train.conllu:812: HEAD '14' is outside the sentence (9 words)"
@@ -35,7 +35,7 @@ class FormatError(HexataggerError, ValueError):
 
 
 class TreeError(FormatError):
-    """Heads that do not form a tree; `word` is the 1-based word to look at (0: the sentence as a whole)."""
+    """Heads that do not form a tree; `word` is the 1-based word at fault (0: the sentence as a whole)."""
 
     def __init__(self, message: str, *, word: int = 0, source: str | None = None, line: int | None = None) -> None:
         super().__init__(message, source=source, line=line)
@@ -47,28 +47,28 @@ class AlignmentError(HexataggerError, ValueError):
 
 
 class TagError(HexataggerError, ValueError):
-    """A tag sequence that stands for no tree."""
+    """A tag sequence that encodes no tree."""
 
 
 class DecodeError(HexataggerError, ValueError):
-    """Scores from which no tag sequence can be chosen."""
+    """Scores that cannot be decoded."""
 
 
 class ConstraintError(HexataggerError, ValueError):
-    """Constraints on a tree that contradict one another, or the sentence."""
+    """Constraints that contradict each other or do not fit the sentence."""
 
 
 class ConfigError(HexataggerError, ValueError):
-    """A setting with a value that makes no sense."""
+    """An invalid option or setting."""
 
 
 class PackageError(HexataggerError, ImportError):
-    """A package that only some parts of this one need, and that is not installed."""
+    """An optional package that is not installed."""
 
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Turn a failing import inside into a PackageError that names the extra to install.
+    """Turn a failed import into a PackageError that names the extra to install.
 
     >>> with needs("graphs"):
     ...     import no_such_package

@@ -1,8 +1,8 @@
-"""Word and Sentence: the one type that is passed around.
+"""Word and Sentence: the data that all other modules exchange.
 
-The columns of a word are the columns of CoNLL-U, as strings just as the file has them, `_` where nothing is given; only
-ID and HEAD are numbers. So nothing is lost between reading and writing. What stands between the words of a CoNLL-U
-sentence is kept beside them: comments, multiword tokens, empty nodes.
+A word has the ten columns of CoNLL-U as strings, exactly as in the file, with `_` for an empty value; only ID and HEAD
+are numbers. So nothing is lost between reading and writing. A sentence also keeps its comments, multiword tokens and
+empty nodes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 @dataclass(slots=True)
 class Word:
-    """A syntactic word, with the ten columns of CoNLL-U; `head` is None where the file has `_`."""
+    """A syntactic word with the ten columns of CoNLL-U; `head` is None where the file has `_`."""
 
     id: int
     form: str
@@ -25,17 +25,17 @@ class Word:
     deps: str = "_"
     misc: str = "_"
     start: int | None = field(default=None, compare=False)
-    """Where its token begins in the text it was cut from; None if it was not cut from a text."""
+    """Character offset at which its token starts in the text; None if it does not come from a text."""
     end: int | None = field(default=None, compare=False)
-    """Where its token ends: `text[start:end]` is the token."""
+    """Offset at which its token ends: `text[start:end]` is the token."""
     head_probability: float | None = field(default=None, compare=False)
-    """How probable its head is; None if that was not asked for."""
+    """The probability of its head; None unless requested."""
     heads: "list[tuple[int, float]] | None" = field(default=None, compare=False)
-    """Heads it could have and their probabilities, the likeliest first; None if that was not asked for."""
+    """Possible heads and their probabilities, most probable first; None unless requested."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The ten columns as strings, as a file has them."""
+        """The ten columns as strings, as in a file."""
         head = "_" if self.head is None else str(self.head)
         fixed = (str(self.id), self.form, self.lemma, self.upos, self.xpos, self.feats)
         return (*fixed, head, self.deprel, self.deps, self.misc)
@@ -43,7 +43,7 @@ class Word:
 
 @dataclass(slots=True)
 class Multiword:
-    """A surface token that is several words: `first` to `last`; `rest` is its columns after FORM."""
+    """A surface token made of several words, `first` to `last`; `rest` holds its columns after FORM."""
 
     first: int
     last: int
@@ -54,18 +54,18 @@ class Multiword:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The ten columns as strings, as a file has them."""
+        """The ten columns as strings, as in a file."""
         return (f"{self.first}-{self.last}", self.form, *self.rest)
 
     @property
     def misc(self) -> str:
-        """The MISC column, where SpaceAfter is."""
+        """The MISC column, which holds SpaceAfter."""
         return self.rest[-1]
 
 
 @dataclass(slots=True)
 class EmptyNode:
-    """A node of the enhanced graph, no word: the `index`-th after word `after`; `rest` is its columns after ID."""
+    """A node of the enhanced graph that is not a word: the `index`-th after word `after`; `rest` holds FORM to MISC."""
 
     after: int
     index: int
@@ -73,13 +73,13 @@ class EmptyNode:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The ten columns as strings, as a file has them."""
+        """The ten columns as strings, as in a file."""
         return (f"{self.after}.{self.index}", *self.rest)
 
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence: its words, and what a CoNLL-U file says around them.
+    """The words of a sentence, with the comments, multiword tokens and empty nodes of its CoNLL-U block.
 
     >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
     >>> [(word.form, word.head, word.deprel) for word in sentence]
@@ -88,19 +88,19 @@ class Sentence:
 
     words: list[Word]
     comments: list[str] = field(default_factory=list)
-    """Whole comment lines, `#` included, without the line end."""
+    """Complete comment lines, with `#` and without the line end."""
     multiwords: list[Multiword] = field(default_factory=list)
     empty_nodes: list[EmptyNode] = field(default_factory=list)
     probability: float | None = field(default=None, compare=False)
-    """How probable its tree is; None if that was not asked for."""
+    """The probability of its tree; None unless requested."""
     alternatives: "list[Sentence]" = field(default_factory=list, compare=False)
-    """The next best trees, if they were asked for."""
+    """The next best trees, if requested."""
 
     @classmethod
     def from_words(
         cls, forms: Sequence[str], *, heads: Sequence[int] | None = None, deprels: Sequence[str] | None = None
     ) -> "Sentence":
-        """Make a sentence of forms, with heads and relations if given."""
+        """Make a sentence from forms and, if given, heads and relations."""
         words = [Word(number, form) for number, form in enumerate(forms, 1)]
         sentence = cls(words)
         if heads is not None:
@@ -123,7 +123,7 @@ class Sentence:
 
     @property
     def heads(self) -> list[int]:
-        """The head of every word, -1 where none is given; see `tree` for the convention."""
+        """The head of every word: 0 for the root, -1 where it is missing."""
         return [-1 if word.head is None else word.head for word in self.words]
 
     @property
@@ -132,12 +132,12 @@ class Sentence:
         return [word.deprel for word in self.words]
 
     def set_tree(self, heads: Sequence[int], deprels: Sequence[str]) -> None:
-        """Give every word its head and relation."""
+        """Set the head and relation of every word."""
         for word, head, deprel in zip(self.words, heads, deprels, strict=True):
             word.head, word.deprel = head, deprel
 
     def comment(self, key: str) -> str | None:
-        """Return the value of the comment `# key = value`, None if there is none.
+        """Return the value of the comment `# key = value`, or None if there is no such comment.
 
         >>> Sentence([], comments=["# sent_id = s1"]).comment("sent_id")
         's1'
@@ -149,7 +149,7 @@ class Sentence:
         return None
 
     def rows(self) -> "Iterator[Word | Multiword | EmptyNode]":
-        """Yield everything that has a line in a CoNLL-U file, in its order."""
+        """Yield everything that has a line in a CoNLL-U file, in the order of the file."""
         if not (self.multiwords or self.empty_nodes):
             yield from self.words
             return
@@ -166,7 +166,7 @@ class Sentence:
 
     @property
     def tokens(self) -> list[Word | Multiword]:
-        """The surface tokens in order: multiword tokens in place of their words."""
+        """The surface tokens in order: multiword tokens replace their words."""
         found: list[Word | Multiword] = []
         spans = {multiword.first: multiword for multiword in self.multiwords}
         covered = 0
@@ -180,7 +180,7 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The text: that of the comment `# text`, else the tokens, joined as SpaceAfter says."""
+        """The text: from the comment `# text`, or else the tokens joined according to SpaceAfter."""
         if (given := self.comment("text")) is not None:
             return given
         parts = []
@@ -189,7 +189,7 @@ class Sentence:
         return "".join(parts).rstrip(" ")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: everything the sentence has, columns without a value left out.
+        """Return plain values for JSON: everything in the sentence except empty columns.
 
         >>> Sentence([Word(1, "Hi", head=0, deprel="root")]).to_dict()
         {'words': [{'id': 1, 'form': 'Hi', 'head': 0, 'deprel': 'root'}]}
@@ -200,7 +200,7 @@ class Sentence:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Sentence":
-        """Make the sentence that `to_dict` made such values of; FormatError says what is wrong with others.
+        """Make a sentence from what `to_dict` returned; FormatError says what is wrong with other values.
 
         >>> Sentence.from_dict({"words": [{"id": 1, "form": "Hi", "head": 0, "deprel": "root"}]}).deprels
         ['root']
@@ -210,7 +210,7 @@ class Sentence:
         return from_values(values)
 
     def to_conllu(self) -> str:
-        r"""Return the lines of a CoNLL-U file, the empty line at the end included.
+        r"""Return the sentence as CoNLL-U, with the empty line at the end.
 
         >>> Sentence([Word(1, "Hi", head=0, deprel="root")]).to_conllu()
         '1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n'
@@ -227,7 +227,7 @@ class Sentence:
 
     @classmethod
     def from_networkx(cls, graph: Any) -> "Sentence":
-        """Make a sentence of such a DiGraph."""
+        """Make a sentence from such a DiGraph."""
         from hexatagger.integrations.networkx import from_networkx
 
         return from_networkx(graph)
@@ -246,13 +246,13 @@ class Sentence:
 
     @classmethod
     def from_nltk(cls, graph: Any) -> "Sentence":
-        """Make a sentence of a DependencyGraph, or of a binary head tree as `to_nltk_tree` makes it."""
+        """Make a sentence from a DependencyGraph, or from a binary head tree made by `to_nltk_tree`."""
         from hexatagger.integrations.nltk import from_nltk
 
         return from_nltk(graph)
 
     def to_spacy(self, vocab: Any = None) -> Any:
-        """Return a `spacy.tokens.Doc` of this sentence: see `integrations.spacy`, also for several and for back."""
+        """Return this sentence as a `spacy.tokens.Doc`; `integrations.spacy` converts several sentences, and back."""
         from hexatagger.integrations.spacy import to_spacy
 
         return to_spacy([self], vocab)
@@ -264,5 +264,5 @@ class Sentence:
         return draw_svg(self, show=show)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows for a sentence: its tree."""
+        """Return the tree as a notebook displays it."""
         return f'<div style="overflow-x:auto">{self.to_svg()}</div>'

@@ -27,7 +27,7 @@ from hexatagger.errors import ConfigError, ConstraintError
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import Temperature, store_temperature
 from hexatagger.parsing.workers import parse_parallel
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from hexatagger.train.export.int8 import quantize
 from hexatagger.train.export.onnx import export
 from hexatagger.train.loop import Job, train

@@ -20,17 +20,9 @@ from hypothesis import strategies as st
 
 from hexatagger import AlignmentError, ConfigError, FormatError, TreeError, read_conllu, write_conllu
 from hexatagger.cli.evaluate import evaluate as command
-from hexatagger.scoring.conll18 import (
-    CONTENT_RELATIONS,
-    FUNCTION_RELATIONS,
-    Metric,
-    Score,
-    align,
-    common_subsequence,
-    evaluate,
-    evaluate_files,
-    lay_out,
-)
+from hexatagger.scoring.breakdown import Score
+from hexatagger.scoring.conll18 import CONTENT_DEPRELS, FUNCTION_DEPRELS, align, common_subsequence, flatten
+from hexatagger.scoring.evaluate import Metric, evaluate, evaluate_files
 from hexatagger.sentence import Multiword, Sentence, Word
 
 OFFICIAL = "HEXATAGGER_CONLL18"
@@ -66,7 +58,7 @@ def grow_tree(size: int, rng: random.Random) -> list[int]:
     return [heads[word] for word in range(1, size + 1)]
 
 
-RELATIONS = ["nsubj", "nsubj:pass", "obj", "aux", "aux:pass", "case", "det", "punct", "cc", "root", "strange"]
+DEPRELS = ["nsubj", "nsubj:pass", "obj", "aux", "aux:pass", "case", "det", "punct", "cc", "root", "strange"]
 FEATURES = ["_", "Number=Sing", "Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Typo=Yes", "Case=Nom|Typo=Yes", "Case"]
 
 
@@ -100,7 +92,7 @@ def random_analysis(text: str, rng: random.Random) -> list[Sentence]:
                     )
                 )
         size = len(sentence)
-        sentence.set_tree(grow_tree(size, rng), [rng.choice(RELATIONS) for _ in range(size)])
+        sentence.set_tree(grow_tree(size, rng), [rng.choice(DEPRELS) for _ in range(size)])
         sentences.append(sentence)
     return sentences
 
@@ -130,7 +122,7 @@ def disturb(sentences: list[Sentence], rng: random.Random, rate: float) -> list[
             if column == "head":
                 head_of[id(words[0])] = rng.choice(tokens[max(0, index - 5) : index + 5])[1][0]
             else:
-                setattr(words[0], column, rng.choice(RELATIONS + FEATURES))
+                setattr(words[0], column, rng.choice(DEPRELS + FEATURES))
         elif change < 0.55 and len(form) > 1:  # split
             cut = rng.randint(1, len(form) - 1)
             if form[:cut].strip() and form[cut:].strip():
@@ -256,8 +248,8 @@ def test_every_relation_of_ud_is_content_or_function_or_punctuation() -> None:
     other = "nummod acl amod det clf case conj cc fixed flat list parataxis compound orphan goeswith reparandum"
     relations = {*core.split(), *other.split(), "punct", "root", "dep"}
     assert len(relations) == 37
-    assert CONTENT_RELATIONS | FUNCTION_RELATIONS | {"punct"} == relations
-    assert not CONTENT_RELATIONS & FUNCTION_RELATIONS
+    assert CONTENT_DEPRELS | FUNCTION_DEPRELS | {"punct"} == relations
+    assert not CONTENT_DEPRELS & FUNCTION_DEPRELS
 
 
 # Alignment
@@ -283,7 +275,7 @@ def test_every_relation_of_ud_is_content_or_function_or_punctuation() -> None:
     ],
 )
 def test_align(gold: list[str], system: list[str], aligned: list[tuple[int, int]]) -> None:
-    assert align(lay_out(tokens_of(*gold), "gold"), lay_out(tokens_of(*system), "system")) == aligned
+    assert align(flatten(tokens_of(*gold), "gold"), flatten(tokens_of(*system), "system")) == aligned
 
 
 def brute_force_lcs(left: str, right: str) -> int:
@@ -307,7 +299,7 @@ def test_alignment_is_ordered_and_scores_are_percentages(seed: int) -> None:
     rng = random.Random(seed)
     text = "".join(rng.choices("abAB", k=20))
     gold, system = random_analysis(text, rng), random_analysis(text, rng)
-    pairs = align(lay_out(gold, "gold"), lay_out(system, "system"))
+    pairs = align(flatten(gold, "gold"), flatten(system, "system"))
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
     found = evaluate(gold, system).metrics
     assert all(0 <= score.f1 <= 100 and score.correct <= min(score.gold, score.system) for score in found.values())
@@ -321,8 +313,8 @@ def test_everything_is_right_against_itself(seed: int) -> None:
     gold = random_analysis("".join(rng.choices("abAB", k=20)), rng)
     result = evaluate(gold, gold)
     assert all(score.f1 in (100, 0) and score.correct == score.gold for score in result.metrics.values())
-    assert result.analysis is not None
-    assert result.analysis.exact.las.f1 == result.analysis.roots.f1 == 100
+    assert result.breakdown is not None
+    assert result.breakdown.exact.las.f1 == result.breakdown.roots.f1 == 100
 
 
 # What the official script does not have
@@ -356,16 +348,16 @@ def test_ptb_full_relations_and_punctuation_by_either_tag(pair: tuple[list[Sente
     # counted: it, was, seen; go, home. The bracket is PUNCT, the dash has the tag of a comma.
     assert result.metrics == {"UAS": Score(3, 5, 5, 5), "LAS": Score(2, 5, 5, 5)}
     assert result.notes == ("2 of 7 words are punctuation and do not count",)
-    assert result.analysis is not None
-    assert (result.analysis.exact.uas.correct, result.analysis.exact.las.correct) == (1, 0)
+    assert result.breakdown is not None
+    assert (result.breakdown.exact.uas.correct, result.breakdown.exact.las.correct) == (1, 0)
 
 
 def test_paper_no_subtypes_and_punctuation_by_upos(pair: tuple[list[Sentence], list[Sentence]]) -> None:
     result = evaluate(*pair, metric="paper")
     # counted: it, was, seen, -; go, home
     assert result.metrics == {"UAS": Score(3, 6, 6, 6), "LAS": Score(3, 6, 6, 6)}
-    assert result.analysis is not None
-    assert (result.analysis.exact.uas.correct, result.analysis.exact.las.correct) == (0, 0)
+    assert result.breakdown is not None
+    assert (result.breakdown.exact.uas.correct, result.breakdown.exact.las.correct) == (0, 0)
 
 
 @pytest.mark.parametrize("tag", ["``", "''", ":", ",", ".", "PU"])
@@ -382,8 +374,8 @@ def test_ptb_other_signs_are_words(tag: str) -> None:
     assert evaluate(gold, gold, metric="ptb").metrics["UAS"] == Score(2, 2, 2, 2)
 
 
-def test_analysis(pair: tuple[list[Sentence], list[Sentence]]) -> None:
-    found = evaluate(*pair).analysis
+def test_breakdown(pair: tuple[list[Sentence], list[Sentence]]) -> None:
+    found = evaluate(*pair).breakdown
     assert found is not None
     assert found.words.uas == Score(3, 7, 7)
     assert found.words.las == Score(3, 7, 7)
@@ -394,7 +386,7 @@ def test_analysis(pair: tuple[list[Sentence], list[Sentence]]) -> None:
         "2": Score(1, 2, 1),
         "3-5": Score(0, 0, 2),
     }
-    assert list(found.by_relation.items()) == [
+    assert list(found.by_deprel.items()) == [
         ("root", Score(1, 2, 2)),
         ("aux", Score(1, 1, 1)),
         ("dep", Score(0, 1, 2)),
@@ -407,20 +399,20 @@ def test_analysis(pair: tuple[list[Sentence], list[Sentence]]) -> None:
 @pytest.mark.parametrize("metric", get_args(Metric))
 def test_parts_sum_to_the_whole(files: Path, metric: Metric) -> None:
     result = evaluate_files(files / "gold.conllu", files / "same-words.conllu", metric=metric)
-    found = result.analysis
+    found = result.breakdown
     assert found is not None
     for name in ("UAS", "LAS"):
         parts = [getattr(arcs, name.lower()) for arcs in found.by_length.values()]
         if name == "LAS":
-            assert sum(score.correct for score in found.by_relation.values()) == result.metrics[name].correct
+            assert sum(score.correct for score in found.by_deprel.values()) == result.metrics[name].correct
         assert sum(score.correct for score in parts) == result.metrics[name].correct
         assert sum(score.gold for score in parts) == result.metrics[name].gold
         assert sum(score.system for score in parts) == result.metrics[name].system
 
 
-def test_no_analysis_where_words_differ(files: Path) -> None:
+def test_no_breakdown_where_words_differ(files: Path) -> None:
     result = evaluate_files(files / "gold.conllu", files / "other-words.conllu")
-    assert result.analysis is None
+    assert result.breakdown is None
     assert "sentence 1 (kitchen-1), word 3: after 'The soup' it has 'was n't ready , …', " in result.notes[0]
     found = result.to_json()
     assert found["exact_match"] is found["root_accuracy"] is found["by_length"] is found["by_relation"] is None
@@ -433,29 +425,29 @@ def test_no_analysis_where_words_differ(files: Path) -> None:
         ([["a"], ["b"]], [["a", "b"]]),
     ],
 )
-def test_no_analysis_where_sentences_differ(gold: list[list[str]], system: list[list[str]]) -> None:
+def test_no_breakdown_where_sentences_differ(gold: list[list[str]], system: list[list[str]]) -> None:
     golds, systems = ([tokens_of(*forms)[0] for forms in side] for side in (gold, system))
     result = evaluate(golds, systems)
     assert result.metrics["Words"].f1 == 100
-    assert result.analysis is None
+    assert result.breakdown is None
     assert "sentence 1" in result.notes[0]
 
 
-def test_no_analysis_where_only_tokens_differ() -> None:
+def test_no_breakdown_where_only_tokens_differ() -> None:
     result = evaluate(tokens_of("xy p", "z y"), tokens_of("x p", "yz y"))
-    assert result.analysis is not None
+    assert result.breakdown is not None
     result = evaluate(tokens_of("xy p", "z y"), tokens_of("x p", "y", "z q"))
-    assert result.analysis is None
+    assert result.breakdown is None
     gold, system = tokens_of("xy p", "yz y", "z z"), tokens_of("x p", "y", "yzz z")
     result = evaluate(gold, system)
-    assert result.analysis is None
+    assert result.breakdown is None
     assert result.notes[0].endswith("the words belong to different tokens")
 
 
 def test_spaces_inside_words_are_no_difference() -> None:
     gold, system = ([tree(f"10_000 euros {end}", [2, 0, 2], "nummod root punct")] for end in "!!")
     gold[0][0].form, system[0][0].form = "10 000", "10\u00a0000"
-    assert evaluate(gold, system).analysis is not None
+    assert evaluate(gold, system).breakdown is not None
 
 
 def test_nothing_to_score() -> None:
@@ -472,31 +464,31 @@ def named(sentence: Sentence, name: str) -> Sentence:
     return sentence
 
 
-def test_texts_that_part() -> None:
+def test_texts_that_differ() -> None:
     gold = [*tokens_of("The", "same"), named(tokens_of("the", "café", "is", "open", "now")[0], "s2")]
     system = tokens_of("The", "same", "the", "cafe", "\u0301is", "open", "now")
     with pytest.raises(AlignmentError) as caught:
         evaluate(gold, system, names=("gold.conllu", "out.conllu"))
     assert str(caught.value) == (
-        "the texts part, after 'Thesamethecaf': gold.conllu, sentence 2 (s2) has 'café is open now' ('é', U+00E9); "
-        "out.conllu, sentence 1 has 'cafe \u0301is open now' ('e', U+0065); they must be the same but for spaces"
+        "the texts differ, after 'Thesamethecaf': gold.conllu, sentence 2 (s2) has 'café is open now' ('é', U+00E9); "
+        "out.conllu, sentence 1 has 'cafe \u0301is open now' ('e', U+0065); apart from spaces they must be the same"
     )
 
 
 def test_text_that_ends_early() -> None:
-    with pytest.raises(AlignmentError, match=r"after 'ab': gold, sentence 1 has 'c' .*; system ends; they must"):
+    with pytest.raises(AlignmentError, match=r"after 'ab': gold, sentence 1 has 'c' .*; system ends; apart from"):
         evaluate(tokens_of("a", "b", "c"), tokens_of("a", "b"))
-    with pytest.raises(AlignmentError, match="the texts part: gold ends; system, sentence 1 has 'a'"):
+    with pytest.raises(AlignmentError, match="the texts differ: gold ends; system, sentence 1 has 'a'"):
         evaluate([], tokens_of("a"))
 
 
 @pytest.mark.parametrize("metric", ["ptb", "paper"])
-def test_words_that_part(metric: Metric) -> None:
+def test_words_that_differ(metric: Metric) -> None:
     gold, system = tokens_of("a", "b", "c", "d", "e", "f", "g"), tokens_of("a", "b", "c", "d", "e", "fg")
     with pytest.raises(AlignmentError) as caught:
         evaluate(gold, system, metric=metric)
     assert str(caught.value) == (
-        "the words part in gold, sentence 1, word 6: after '… b c d e' it has 'f g', system has 'fg'; "
+        "the words differ in gold, sentence 1, word 6: after '… b c d e' it has 'f g', system has 'fg'; "
         f"metric '{metric}' needs the same words, 'conll18' only the same text"
     )
     with pytest.raises(AlignmentError, match="word 2: after 'a' it has 'b', system has no more words"):

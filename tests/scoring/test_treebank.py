@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from hexatagger import read_conllu
-from hexatagger.scoring.treebank import collect, percent
+from hexatagger.scoring.breakdown import percent
+from hexatagger.scoring.treebank import collect
 
 
 def test_our_example(data: Path) -> None:

@@ -10,7 +10,8 @@ from hexatagger.errors import ConfigError
 
 if TYPE_CHECKING:
     from hexatagger.formats.conllu import Format
-    from hexatagger.scoring.conll18 import Evaluation, Metric, Roots, Score
+    from hexatagger.scoring.breakdown import Score
+    from hexatagger.scoring.evaluate import Evaluation, Metric, Roots
 
 
 @click.command(short_help="Score a parsed file against a gold one.")
@@ -77,7 +78,7 @@ def evaluate(
       cat parsed.conllu | hexatagger evaluate gold.conllu.gz - --json
       hexatagger evaluate gold.conllu --model en --from text
     """
-    from hexatagger.scoring.conll18 import evaluate_files
+    from hexatagger.scoring.evaluate import evaluate_files
 
     if (system is None) == (model is None):
         raise ConfigError("give either SYSTEM or --model: what is to be scored?")
@@ -98,7 +99,7 @@ def _parse_and_score(gold: str, model: str, metric: "Metric", roots: "Roots", so
     from hexatagger.formats.conllu import read_conllu
     from hexatagger.formats.text import restore
     from hexatagger.parsing.parser import load
-    from hexatagger.scoring.conll18 import evaluate as score
+    from hexatagger.scoring.evaluate import evaluate as score
 
     parser = load(model)
     sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
@@ -113,7 +114,7 @@ def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[st
         blocks = [_table(header, [[name, *_numbers(score)] for name, score in result.metrics.items()])]
     else:  # the same words: all four numbers are one
         blocks = [_table(["", "Accuracy"], [[name, _number(score.f1)] for name, score in result.metrics.items()])]
-    if (found := result.analysis) is not None:
+    if (found := result.breakdown) is not None:
         shares = [
             ["every head right", _number(found.exact.uas.f1)],
             ["every head and relation right", _number(found.exact.las.f1)],
@@ -127,7 +128,7 @@ def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[st
             blocks.append(_table(header, rows))
         if by_relation:
             header = ["Relation", "Gold", "System", "LAS precision", "LAS recall", "F1"]
-            rows = [[name, *_sizes(score), *_numbers(score)[:3]] for name, score in found.by_relation.items()]
+            rows = [[name, *_sizes(score), *_numbers(score)[:3]] for name, score in found.by_deprel.items()]
             blocks.append(_table(header, rows))
     return [*blocks, *(f"Note: {note}" for note in result.notes)]
 

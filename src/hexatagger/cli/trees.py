@@ -9,7 +9,8 @@ import click
 from hexatagger.formats.conllu import Format, Roots, format_sentence, read_conllu
 from hexatagger.formats.files import open_output
 from hexatagger.formats.tagfile import format_tagged, read_tagged
-from hexatagger.scoring.treebank import Stats, collect, percent
+from hexatagger.scoring.breakdown import percent
+from hexatagger.scoring.treebank import TreebankStats, collect
 from hexatagger.sentence import Sentence
 from hexatagger.tags import SCHEMES, Order, Scheme
 from hexatagger.tags import lift as lift_tree
@@ -177,12 +178,12 @@ def stats(files: tuple[str, ...], as_json: bool, format_: Format, roots: Roots) 
         click.echo("  ".join([*(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)), file]))
 
 
-def _row(file: str, counts: Stats) -> list[str]:
+def _row(file: str, counts: TreebankStats) -> list[str]:
     return [
         str(counts.sentences),
         str(counts.words),
         str(counts.longest),
-        str(len(counts.relations)),
+        str(len(counts.deprels)),
         f"{percent(counts.nonprojective_sentences, counts.sentences):.2f} %",
         f"{percent(counts.nonprojective_words, counts.words):.3f} %",
         f"{counts.depth_left}/{counts.depth_right}",

@@ -1,12 +1,13 @@
-"""Read and write CoNLL-U and CoNLL-X, sentence by sentence, without losing a byte.
+"""Read and write CoNLL-U and CoNLL-X, sentence by sentence and without loss.
 
-A file that is read and written again is the same, comments, multiword tokens, empty nodes and odd spaces included; only
-a byte order mark and CRLF line ends are dropped. Bad input raises FormatError with file, line, value and remedy.
+A file that is read and written again is the same, byte for byte, including comments, multiword tokens, empty nodes
+and unusual spaces; only a byte order mark and CRLF line ends are dropped. Malformed input raises FormatError with the
+file, line, value and remedy.
 
-CoNLL-X (2006) is the older form of the ten columns: words only, no comments. Columns keep their places: CPOSTAG is
-`upos`, POSTAG is `xpos`, PHEAD and PDEPREL are `deps` and `misc`.
+CoNLL-X (2006) is the older format with ten columns: words only, no comments. Columns keep their places: CPOSTAG is read
+as `upos`, POSTAG as `xpos`, PHEAD and PDEPREL as `deps` and `misc`.
 
-This does not validate treebank content: relation names, features and enhanced dependencies are strings.
+The content is not validated: relations, features and enhanced dependencies are plain strings.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,16 +22,16 @@ Format = Literal["conllu", "conllx"]
 Roots = Literal["any", "one", "attach"]
 
 ATTACHED = "dep"
-"""The relation of a further root that was hung under the first: "unspecified" in both UD and Stanford Dependencies."""
+"""The relation of a second or later root after `roots="attach"`: "unspecified" in both UD and Stanford Dependencies."""
 
 EMPTY_FORM = "FORM is empty: write the word, or '_' if it has none"
 
 
 def read_conllu(source: File, *, format: Format = "conllu", roots: Roots = "any") -> Iterator[Sentence]:  # noqa: A002
-    r"""Yield the sentences of a path (`.gz` and `.xz` too), of standard input (`-`) or of an open file.
+    r"""Yield the sentences of a path (also `.gz` and `.xz`), of standard input (`-`) or of an open file.
 
-    `roots` says what HEAD must be: "any" accepts whatever is there, missing heads included; "one" demands a tree with
-    one root; "attach" demands a tree and hangs the second and later roots under the first.
+    `roots` says what HEAD must hold: "any" accepts everything, even missing heads; "one" requires a tree with one root;
+    "attach" requires a tree and attaches the second and later roots to the first.
 
     >>> import io
     >>> lines = "1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
@@ -45,9 +46,9 @@ def read_conllu(source: File, *, format: Format = "conllu", roots: Roots = "any"
 
 
 def write_conllu(sentences: Iterable[Sentence], target: File, *, format: Format = "conllu") -> int:  # noqa: A002
-    """Write sentences to a path (`.gz` and `.xz` too), to standard output (`-`) or to an open file; return how many.
+    """Write sentences to a path (also `.gz` and `.xz`), to standard output (`-`) or to an open file; return how many.
 
-    A path appears whole or not at all: the file is written under a temporary name and renamed at the end.
+    A file appears complete or not at all: it is written under a temporary name and renamed at the end.
     """
     check_choice("format", format, get_args(Format))
     count = 0
@@ -59,7 +60,7 @@ def write_conllu(sentences: Iterable[Sentence], target: File, *, format: Format 
 
 
 def format_sentence(sentence: Sentence, *, format: Format = "conllu") -> str:  # noqa: A002
-    """Return the lines of a sentence, the empty line at its end included."""
+    """Return the lines of a sentence, with the empty line at the end."""
     if format == "conllx":
         lines = ["\t".join(word.columns) for word in sentence.words]
     else:
@@ -70,7 +71,7 @@ def format_sentence(sentence: Sentence, *, format: Format = "conllu") -> str:  #
 def parse_block(
     block: list[str], name: str, first_line: int, *, extended: bool = True, roots: Roots = "any"
 ) -> Sentence:
-    """Parse the lines of one sentence, which begin at `first_line` of the file `name`."""
+    """Parse the lines of one sentence; the first of them is line `first_line` of the file `name`."""
     sentence = Sentence([])
     words = sentence.words
     for offset, line in enumerate(block):
@@ -91,14 +92,14 @@ def parse_block(
 
 
 def _head(text: str, name: str, line: int) -> int:
-    """Parse HEAD, which must look as it will be written again."""
+    """Parse HEAD; only the canonical spelling of a number is accepted."""
     if _is_number(text):
         return int(text)
     raise FormatError(f"HEAD '{text}' is not a number: write the ID of the head, 0 or '_'", source=name, line=line)
 
 
 def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, extended: bool) -> None:
-    """Take a multiword token or empty node into the sentence, or say what is wrong with the line."""
+    """Add a multiword token or empty node to the sentence, or say what is wrong with the line."""
 
     def wrong(message: str) -> FormatError:
         return FormatError(message, source=name, line=line)
@@ -106,7 +107,7 @@ def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, ex
     done = len(sentence.words)
     if columns[0].startswith("#") and len(columns) != 10:
         if extended:
-            raise wrong("a comment after the first word: comments stand before the words of their sentence")
+            raise wrong("a comment after the first word: move it before the words of its sentence")
         raise wrong("CoNLL-X has no comments: read the file as CoNLL-U")
     if len(columns) != 10:
         hint = "" if len(columns) > 1 else " (are they separated by spaces instead of tabs?)"
@@ -119,7 +120,7 @@ def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, ex
     if extended and dash and _is_number(first) and _is_number(last):
         covered = sentence.multiwords[-1].last if sentence.multiwords else 0
         if int(first) != done + 1 or int(first) <= covered or int(last) < int(first):
-            raise wrong(f"ID '{identifier}' is out of order: a multiword token stands right before its first word")
+            raise wrong(f"ID '{identifier}' is out of order: a multiword token comes right before its first word")
         sentence.multiwords.append(Multiword(int(first), int(last), columns[1], tuple(columns[2:])))
     elif extended and dot and _is_number(after) and _is_number(index):
         nodes = sentence.empty_nodes
@@ -136,7 +137,7 @@ def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, ex
 
 
 def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: int, roots: Roots) -> None:
-    """Check what only the whole sentence shows: words at all, ranges that end, heads that exist and form a tree."""
+    """Check the sentence as a whole: it has words, ranges end within it, heads exist and form a tree."""
 
     def line_of(identifier: str) -> int:
         starts = (offset for offset, line in enumerate(block) if line.split("\t", 1)[0] == identifier)
@@ -169,14 +170,14 @@ def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: in
     except TreeError as error:
         line = line_of(str(error.word)) if error.word else first_line + len(sentence.comments)
         several = roots == "one" and error.word and sentence.words[error.word - 1].head == 0
-        remedy = "; --roots attach hangs the others under the first" if several else "; correct the HEAD column"
+        remedy = "; --roots attach attaches the others to the first" if several else "; correct the HEAD column"
         raise TreeError(error.message + remedy, word=error.word, source=name, line=line) from None
     if roots == "attach":
         _attach(sentence)
 
 
 def _attach(sentence: Sentence) -> None:
-    """Hang later roots under the first; their relation becomes `dep` where it was a root's."""
+    """Attach later roots to the first; where their relation was `root`, it becomes `dep`."""
     for word, head in zip(sentence.words, attach_roots(sentence.heads), strict=True):
         if word.head != head and word.deprel.lower() == "root":
             word.deprel = ATTACHED
@@ -184,10 +185,10 @@ def _attach(sentence: Sentence) -> None:
 
 
 def _is_number(text: str) -> bool:
-    """Say whether this is a number as it would be written again."""
+    """Say whether this is a number in its canonical spelling."""
     return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
 
 
 def _shorten(text: str, limit: int = 60) -> str:
-    """Cut a long value for a message."""
+    """Shorten a long value for a message."""
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,8 +1,8 @@
-"""Trees as tags in a text file: what `hexatagger encode` writes and `hexatagger decode` reads.
+"""Tag files: what `hexatagger encode` writes and `hexatagger decode` reads.
 
-A line a word: ID, FORM, leaf tag with the relation (`l/nsubj`), internal tag (`_` for the last word). Comments stay,
-and so do ID and FORM of multiword tokens and empty nodes, with `_` for tags. The other columns of CoNLL-U are not in
-the tags and so not in the file.
+One line per word: ID, FORM, leaf tag with the relation (`l/nsubj`), internal tag (`_` for the last word). Comments are
+kept, and so are ID and FORM of multiword tokens and empty nodes, with `_` for both tags. The other columns of CoNLL-U
+are not part of the tags and are dropped.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from hexatagger.tags import SCHEMES, Hexatag, Order, Scheme, from_heads, lift, t
 from hexatagger.tags.hexatag import BY_SYMBOL, SYMBOLS
 
 LIFTED = "hexatags_lift"
-"""The comment that says by which scheme a sentence was lifted, so that reading can undo it."""
+"""The comment that names the lifting scheme of a sentence, so that reading can undo it."""
 
 
 def format_tagged(sentence: Sentence, *, order: Order = "left", scheme: Scheme | None = None) -> str:
-    r"""Return the lines of a sentence with tags for its tree, the empty line at its end included.
+    r"""Return the lines of a sentence with the tags of its tree, with the empty line at the end.
 
-    A tree that is not projective is lifted: by a scheme its relations get marks, from which it can be restored; without
-    one the lifted arcs stay where they are.
+    A tree that is not projective is lifted. With a scheme, marks on the relations allow it to be restored; without one,
+    the lifted arcs are not restored.
 
     >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
     >>> format_tagged(sentence).splitlines()
@@ -44,7 +44,7 @@ def format_tagged(sentence: Sentence, *, order: Order = "left", scheme: Scheme |
 
 
 def read_tagged(source: File) -> Iterator[Sentence]:
-    r"""Yield the sentences of a tag file with the trees that the tags stand for.
+    r"""Yield the sentences of a tag file with the trees that the tags encode.
 
     >>> import io
     >>> [sentence] = read_tagged(io.StringIO("1\tShe\tl/nsubj\tLr\n2\treads\tr/root\t_\n\n"))
@@ -63,7 +63,7 @@ def read_tagged(source: File) -> Iterator[Sentence]:
 
 
 def _widen(line: str, name: str, number: int) -> str:
-    """Make a line of ten columns of one of four: the tags go where relation and DEPS are."""
+    """Turn a line of four columns into one of ten: the tags go into DEPREL and DEPS."""
     if line.startswith("#") and "\t" not in line:
         return line
     columns = line.split("\t")
@@ -75,7 +75,7 @@ def _widen(line: str, name: str, number: int) -> str:
 
 
 def _set_tree(sentence: Sentence) -> None:
-    """Turn the tags that `_widen` put into the columns into heads and relations, and undo the lifting."""
+    """Decode the tags that `_widen` put into DEPREL and DEPS, and undo the lifting."""
     tags: list[Hexatag] = []
     deprels: list[str] = []
     for word in sentence:

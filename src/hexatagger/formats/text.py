@@ -1,12 +1,12 @@
-r"""Text ⇄ Sentences: where tokens stand in a text, and the text that tokens came from.
+r"""Text ⇄ Sentences: the offsets of tokens in a text, and the exact text that tokens came from.
 
-What stands between the tokens is kept in MISC as UDPipe does it (https://ufal.mff.cuni.cz/udpipe/2/users-manual):
-nothing for one space, `SpaceAfter=No` for no space, `SpacesAfter=` for all else, `SpacesBefore=` for what precedes the
-first token, `SpacesInToken=` where a token has other spaces inside than its form; escapes are `\s \t \r \n \p \\`.
-`TokenRange=start:end` counts characters of the text. So `restore` gives back the very text, also from a file that was
-written and read again. Only a text without any token is lost: there is no word to keep it at.
+White space between tokens is kept in MISC as UDPipe does it (https://ufal.mff.cuni.cz/udpipe/2/users-manual): nothing
+for one space, `SpaceAfter=No` for no space, `SpacesAfter=` for anything else, `SpacesBefore=` for what precedes the
+first token, `SpacesInToken=` where the spaces inside a token differ from those in its form. Escapes are
+`\s \t \r \n \p \\`. `TokenRange=start:end` counts characters. So `restore` returns exactly the original text, even from
+a file that was written and read again. Only a text without tokens is lost, because there is no word to store it with.
 
-Nothing here needs a model: finding tokens is the business of `segment`.
+Nothing here needs a model: `segment` finds the tokens.
 """
 
 import re
@@ -15,27 +15,27 @@ from typing import NamedTuple
 
 from hexatagger.sentence import Multiword, Sentence, Word
 
-# Characters that nobody sees: controls, soft hyphen, zero-width spaces and joiners, direction, variation selectors.
+# Invisible characters: controls, soft hyphen, zero-width spaces and joiners, direction marks, variation selectors.
 INVISIBLE = (
     r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
-LINE_END = r"(?>\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"  # subtle: atomic, or CRLF would count as two
+LINE_END = r"(?>\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"  # subtle: atomic, else CRLF would count as two
 
 VISIBLE = re.compile(rf"[^\s{INVISIBLE}]")
 LINES = re.compile(rf"{LINE_END}(?:[\s{INVISIBLE}]*{LINE_END})?\s*")
-"""A line end, with the empty lines after it."""
+"""A line end and any empty lines after it."""
 PARAGRAPHS = re.compile(rf"(?:{LINE_END}[\s{INVISIBLE}]*{LINE_END}|[\f\u2029])\s*")
-"""An empty line, or a character that says so."""
+"""An empty line, a form feed or a paragraph separator."""
 _BETWEEN_SPACES = re.compile(rf"{VISIBLE.pattern}[^ \t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]*")
-_PIECE = 1 << 14  # characters looked at together
+_BLOCK = 1 << 14  # characters searched at once
 
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p"}
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
 
 
 def escape(spaces: str) -> str:
-    r"""Write spaces as MISC can hold them.
+    r"""Escape white space for MISC.
 
     >>> escape(" \n"), unescape("\\s\\n")
     ('\\s\\n', ' \n')
@@ -44,35 +44,35 @@ def escape(spaces: str) -> str:
 
 
 def unescape(value: str) -> str:
-    """Read what `escape` wrote."""
+    """Undo `escape`."""
     return re.sub(r"\\.", lambda match: _UNESCAPES.get(match[0], match[0]), value)
 
 
 class Token(NamedTuple):
-    """A token's place in a part of a text; `words` if it is a multiword token."""
+    """The place of a token in a part of a text, with its `words` if it is a multiword token."""
 
     start: int
     end: int
     words: tuple[str, ...] = ()
 
 
-def cut(chunks: Iterable[str], breaks: re.Pattern[str], *, longest: int = 4 * _PIECE) -> Iterator[tuple[str, bool]]:
-    r"""Cut a text after every break; say of each part whether it ends so, or because it is longer than `longest`.
+def cut(chunks: Iterable[str], breaks: re.Pattern[str], *, longest: int = 4 * _BLOCK) -> Iterator[tuple[str, bool]]:
+    r"""Split a text after every break; yield parts, with False for a part that only ends because it got too long.
 
-    The text may come in any chunks, the parts are the same; all together they are the text.
+    The parts do not depend on the chunks that the text arrives in. Joined, they are the text.
 
     >>> list(cut(["One.\n", "\nTwo.\nStill", " two."], PARAGRAPHS))
     [('One.\n\n', True), ('Two.\nStill two.', True)]
     """
     rest, opened = "", False
-    for piece in _pieces(chunks):
-        rest, done = rest + piece, 0
-        while (match := breaks.search(rest, done)) and match.end() < len(rest):  # at the end it might go on
+    for block in _blocks(chunks):
+        rest, done = rest + block, 0
+        while (match := breaks.search(rest, done)) and match.end() < len(rest):  # a break at the end may go on
             yield rest[done : match.end()], True
             done, opened = match.end(), False
         rest = rest[done:]
         last = len(rest)
-        while last > longest and not VISIBLE.match(rest, last - 1):  # a break may have begun behind it
+        while last > longest and not VISIBLE.match(rest, last - 1):  # a break may have started after it
             last -= 1
         if last > longest:
             yield rest[:last], False
@@ -84,26 +84,26 @@ def cut(chunks: Iterable[str], breaks: re.Pattern[str], *, longest: int = 4 * _P
         yield rest, True
 
 
-def _pieces(chunks: Iterable[str]) -> Iterator[str]:
-    """Cut anew, into pieces of one size: many small ones are not searched again and again, a huge one is not copied."""
+def _blocks(chunks: Iterable[str]) -> Iterator[str]:
+    """Yield blocks of one size: small chunks are not searched repeatedly, and a huge one is not copied."""
     waiting, size = list[str](), 0
     for chunk in chunks:
-        for start in range(0, len(chunk), _PIECE):
-            waiting.append(chunk[start : start + _PIECE])
+        for start in range(0, len(chunk), _BLOCK):
+            waiting.append(chunk[start : start + _BLOCK])
             size += len(waiting[-1])
-            if size >= _PIECE:
+            if size >= _BLOCK:
                 text = "".join(waiting)
-                yield text[:_PIECE]
-                waiting, size = [text[_PIECE:]], size - _PIECE
+                yield text[:_BLOCK]
+                waiting, size = [text[_BLOCK:]], size - _BLOCK
     if size:
         yield "".join(waiting)
 
 
 def lay_out(parts: Iterable[tuple[str, Sequence[Sequence[Token]], bool]], offset: int = 0) -> Iterator[Sentence]:
-    r"""Make Sentences of the parts of a text, each with the tokens of its sentences and whether it opens a paragraph.
+    r"""Make Sentences from parts of a text, each with the tokens of its sentences and whether it starts a paragraph.
 
-    Offsets count from the beginning of the whole text, of which `offset` characters stand before the first part. A part
-    without any token belongs to the sentence before, or else to the next.
+    Offsets count from the start of the whole text; `offset` is the number of characters before the first part. A part
+    without tokens belongs to the sentence before it, or else to the next one.
 
     >>> [sentence] = lay_out([("Hi  you. ", [[Token(0, 2), Token(4, 7), Token(7, 8)]], True)])
     >>> [(word.form, word.start, word.end, word.misc) for word in sentence][:2]
@@ -116,7 +116,7 @@ def lay_out(parts: Iterable[tuple[str, Sequence[Sequence[Token]], bool]], offset
         for tokens in sentences:
             gap += text[place : tokens[0].start]
             before = "" if held else gap
-            # A sentence waits for the next one: only then is it known what stands after it.
+            # A sentence waits for the next one, because the gap after it is not known before.
             if held:
                 yield _sentence(*held, gap)
             held, gap = (text, tokens, offset, before, paragraph), ""
@@ -128,7 +128,7 @@ def lay_out(parts: Iterable[tuple[str, Sequence[Sequence[Token]], bool]], offset
 
 
 def _sentence(text: str, tokens: Sequence[Token], offset: int, before: str, paragraph: bool, after: str) -> Sentence:
-    """Make a Sentence of the tokens of a part that begins at `offset`."""
+    """Make a Sentence from the tokens of a part that starts at `offset`."""
     sentence = Sentence([], ["# newpar"] if paragraph else [])
     words, plain = sentence.words, list[str]()
     last = len(tokens) - 1
@@ -158,7 +158,7 @@ def _sentence(text: str, tokens: Sequence[Token], offset: int, before: str, para
 
 
 def restore(sentences: Iterable[Sentence]) -> str:
-    r"""Return the text that sentences came from; in a treebank, `# newpar` and `# newdoc` stand for an empty line.
+    r"""Return the text that sentences came from; in a treebank, `# newpar` and `# newdoc` mean an empty line.
 
     >>> text = "One\u00a0two.\r\n\tThree."
     >>> restore(words_of([text])) == text
@@ -166,16 +166,13 @@ def restore(sentences: Iterable[Sentence]) -> str:
     >>> restore([Sentence.from_words(["Hi"]), Sentence([Word(1, "Ho", misc="SpaceAfter=No")], ["# newpar"])])
     'Hi\n\nHo'
     """
-    pieces = [""]
-    for surface, gap, _, _ in surfaces(sentences):
-        pieces += [surface, gap]
-    return "".join(pieces)
+    return "".join(surface + gap for surface, gap, _, _ in surfaces(sentences))
 
 
 def surfaces(sentences: Iterable[Sentence]) -> Iterator[tuple[str, str, Word | Multiword | None, bool]]:
-    """Yield every token's surface, what stands after it, the token, and whether it is the last of its sentence.
+    """Yield for every token its surface, the gap after it, the token, and whether it is the last of its sentence.
 
-    What precedes the first token comes first, with None, if there is anything.
+    White space before the first token, if any, comes first, with None for the token.
     """
     held: tuple[str, str, Word | Multiword | None, bool] | None = None
     for sentence in sentences:
@@ -192,7 +189,7 @@ def surfaces(sentences: Iterable[Sentence]) -> Iterator[tuple[str, str, Word | M
             elif before:
                 yield "", before, None, False
             after = unescape(values.get("SpacesAfter", " "))
-            if values.get("SpaceAfter") == "No" or after == "No":  # the latter a mistake that treebanks make
+            if values.get("SpaceAfter") == "No" or after == "No":  # "SpacesAfter=No" is a mistake found in treebanks
                 after = ""
             held = unescape(values.get("SpacesInToken", "")) or token.form, after, token, number == len(tokens) - 1
     if held:
@@ -200,9 +197,9 @@ def surfaces(sentences: Iterable[Sentence]) -> Iterator[tuple[str, str, Word | M
 
 
 def words_of(chunks: Iterable[str], *, offset: int = 0) -> Iterator[Sentence]:
-    """Read text that is tokenised already: a sentence a line, tokens between spaces or tabs.
+    """Read tokenised text: one sentence per line, tokens separated by spaces or tabs.
 
-    Other spaces, like the no-break space, are part of a token. `offset` characters stand before the first chunk.
+    Other spaces, like the no-break space, are part of a token. `offset` is the number of characters before the text.
 
     >>> [(word.form, word.start) for word in next(words_of(["He does n't ."]))]
     [('He', 0), ('does', 3), ("n't", 8), ('.', 12)]
@@ -217,10 +214,10 @@ def words_of(chunks: Iterable[str], *, offset: int = 0) -> Iterator[Sentence]:
 
 
 def _whole(parts: Iterable[tuple[str, bool]]) -> Iterator[str]:
-    """Put parts together again that were cut for their length only."""
-    pieces: list[str] = []
+    """Join parts that were split only because of their length."""
+    held: list[str] = []
     for part, ends in parts:
-        pieces.append(part)
+        held.append(part)
         if ends:
-            yield "".join(pieces)
-            pieces = []
+            yield "".join(held)
+            held = []

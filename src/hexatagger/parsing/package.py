@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.formats.text import restore
 from hexatagger.parsing.parser import load
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 
 Kept = Literal["int8", "fp32"]

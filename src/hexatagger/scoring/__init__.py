@@ -1,1 +1,1 @@
-"""Trees against trees: the CoNLL 2018 metrics, error breakdowns, treebank statistics."""
+"""Trees vs trees: evaluation, the CoNLL 2018 metrics, error breakdowns, treebank statistics."""

@@ -1,8 +1,7 @@
-"""What one score hides: which sentences, arcs and relations are right, for two analyses of the same words.
+"""Errors by sentence, arc length and relation, for two analyses of the same words.
 
-`Score` is the unit of every number here and in `evaluate`: counts, and the percentages made of them. `analyse` compares
-sentence with sentence and word with word, and `parting` says where words are not the same; texts that were split into
-words in two ways are the business of `evaluate`.
+`Score` holds the counts behind every number here and in `scoring.evaluate`. `break_down` compares two analyses word by
+word; `where_words_differ` says where their words differ. `scoring.conll18` aligns analyses with different words.
 """
 
 from collections import Counter
@@ -12,16 +11,16 @@ from dataclasses import dataclass
 from hexatagger.sentence import Sentence, Word
 
 LENGTHS = ((1, "1"), (2, "2"), (5, "3-5"), (10, "6-10"), (20, "11-20"))
-"""The bins of arc lengths: the longest arc in the bin, and its name."""
+"""The bins of arc lengths: the longest arc in each bin, and the name of the bin."""
 LONGEST = "21+"
 ROOT_ARC = "root"
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many items are right, of how many; percentages are made of that.
+    """Counts of correct, gold and system items, with the percentages computed from them.
 
-    `aligned` counts the gold items that have a counterpart in the system's analysis, None where that means nothing.
+    `aligned` counts the gold items that have a counterpart in the system's analysis; None if nothing is aligned.
 
     >>> score = Score(correct=3, gold=4, system=5, aligned=4)
     >>> score.precision, score.recall, round(score.f1, 2), score.aligned_accuracy
@@ -35,23 +34,23 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """The share of the system's items that are right."""
-        return _percent(self.correct, self.system)
+        """The share of the system's items that are correct."""
+        return percent(self.correct, self.system)
 
     @property
     def recall(self) -> float:
         """The share of the gold items that were found."""
-        return _percent(self.correct, self.gold)
+        return percent(self.correct, self.gold)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of precision and recall."""
-        return _percent(2 * self.correct, self.gold + self.system)
+        return percent(2 * self.correct, self.gold + self.system)
 
     @property
     def aligned_accuracy(self) -> float | None:
-        """The share of the aligned items that are right."""
-        return None if self.aligned is None else _percent(self.correct, self.aligned)
+        """The share of the aligned items that are correct."""
+        return None if self.aligned is None else percent(self.correct, self.aligned)
 
     def to_json(self) -> dict[str, float | None]:
         """Return the four percentages by name."""
@@ -63,71 +62,77 @@ class Score:
         }
 
 
-def _percent(part: int, whole: int) -> float:
-    """Divide first, then scale: the last digit depends on it. Nothing of nothing is 0."""
+def percent(part: int, whole: int) -> float:
+    """Return a share in percent, 0 if there is nothing to share."""
+    # subtle: divide first, then scale, as the official script does; the last digit depends on it
     return 100 * (part / whole) if whole else 0.0
+
+
+def universal(deprel: str) -> str:
+    """Strip the subtype of a relation: `nsubj:pass` becomes `nsubj`."""
+    return deprel.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Arcs: `uas` counts those with the right head, `las` those with the right head and relation."""
+    """Scores of arcs: `uas` counts correct heads, `las` correct heads with correct relations."""
 
     uas: Score
     las: Score
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
-    """What `analyse` finds; every Score counts words but `exact` and `roots`, which count sentences."""
+class Breakdown:
+    """The result of `break_down`. `exact` and `roots` count sentences, all other scores count words."""
 
     words: Attachment
-    """All words that count: accuracy, so precision and recall are the same."""
+    """All words that count. This is accuracy: precision and recall are the same."""
     exact: Attachment
-    """Sentences in which every word that counts is right; so is a sentence in which none counts."""
+    """Sentences in which every word that counts is correct, including sentences in which no word counts."""
     roots: Score
-    """Sentences whose root word is right, punctuation or not."""
+    """Sentences whose root word is correct, whether or not it is punctuation."""
     by_length: Mapping[str, Attachment]
-    """By the distance from a word to its head, in words; recall over the gold arcs of that length, precision over the
+    """By the distance from a word to its head, in words: recall over the gold arcs of that length, precision over the
     system's."""
-    by_relation: Mapping[str, Score]
-    """Right head and relation; recall over the gold words with that relation, precision over the system's."""
+    by_deprel: Mapping[str, Score]
+    """Correct heads and relations: recall over the gold words with that relation, precision over the system's."""
 
     def to_json(self) -> dict[str, object]:
-        """Return percentages and counts by name, the relations from frequent to rare."""
+        """Return percentages and counts by name, the most frequent relations first."""
         return {
             "exact_match": {"unlabelled": self.exact.uas.recall, "labelled": self.exact.las.recall},
             "root_accuracy": self.roots.recall,
             "by_length": {
                 name: {"UAS": _counted(arcs.uas), "LAS": _counted(arcs.las)} for name, arcs in self.by_length.items()
             },
-            "by_relation": {name: _counted(score) for name, score in self.by_relation.items()},
+            "by_relation": {name: _counted(score) for name, score in self.by_deprel.items()},
         }
 
 
 def _counted(score: Score) -> dict[str, float]:
-    """Return percentages and counts of a part, which is worth little without its size."""
+    """Return percentages and counts: the score of a small part means little without its size."""
     percentages = {"precision": score.precision, "recall": score.recall, "f1": score.f1}
     return {**percentages, "correct": score.correct, "gold": score.gold, "system": score.system}
 
 
-def analyse(
-    pairs: Iterable[tuple[Sentence, Sentence]], *, counts: Callable[[Word], bool], relation: Callable[[str], str]
-) -> Analysis:
-    """Compare gold and system sentences with the same words.
+def break_down(
+    pairs: Iterable[tuple[Sentence, Sentence]], *, counts: Callable[[Word], bool], compared: Callable[[str], str]
+) -> Breakdown:
+    """Compare gold and system sentences that have the same words.
 
-    `counts` says of a gold word whether it is scored, `relation` what is compared of a relation.
+    `counts` says whether a gold word is scored, `compared` maps a relation to the part of it that is compared.
 
     >>> gold = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2], deprels=["nsubj", "root", "obj"])
     >>> system = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2], deprels=["nsubj", "root", "nsubj"])
-    >>> found = analyse([(gold, system)], counts=lambda word: True, relation=str)
+    >>> found = break_down([(gold, system)], counts=lambda word: True, compared=str)
     >>> found.words.uas.correct, found.words.las.correct, found.exact.uas.correct, found.exact.las.correct
     (3, 2, 1, 0)
-    >>> found.by_relation["nsubj"]
+    >>> found.by_deprel["nsubj"]
     Score(correct=1, gold=1, system=2, aligned=None)
     """
-    # Every counter is a pair of counters: with the gold's bin or relation as the key, and with the system's.
-    lengths, relations = (Counter[str](), Counter[str]()), (Counter[str](), Counter[str]())
-    headed, labelled, right = Counter[str](), Counter[str](), Counter[str]()
+    # Pairs of counters: one counts gold arcs by length or relation, the other counts the system's.
+    lengths, deprels = (Counter[str](), Counter[str]()), (Counter[str](), Counter[str]())
+    headed, labelled, correct = Counter[str](), Counter[str](), Counter[str]()
     sentences = exact_heads = exact_arcs = roots = 0
     for gold, system in pairs:
         sentences += 1
@@ -136,16 +141,16 @@ def analyse(
             roots += word.head == 0 and other.head == 0
             if not counts(word):
                 continue
-            length, name = arc_length(word), relation(word.deprel)
+            length, name = arc_length(word), compared(word.deprel)
             same_head = word.head == other.head
-            same_arc = same_head and name == relation(other.deprel)
+            same_arc = same_head and name == compared(other.deprel)
             lengths[0][length] += 1
             lengths[1][arc_length(other)] += 1
-            relations[0][name] += 1
-            relations[1][relation(other.deprel)] += 1
+            deprels[0][name] += 1
+            deprels[1][compared(other.deprel)] += 1
             headed[length] += same_head
             labelled[length] += same_arc
-            right[name] += same_arc
+            correct[name] += same_arc
             wrong_heads += not same_head
             wrong_arcs += not same_arc
         exact_heads += not wrong_heads
@@ -156,18 +161,18 @@ def analyse(
 
     total = lengths[0].total()
     bins = [name for name in (ROOT_ARC, *(name for _, name in LENGTHS), LONGEST) if name in lengths[0] | lengths[1]]
-    frequent = sorted(relations[0] | relations[1], key=lambda name: (-relations[0][name], name))
-    return Analysis(
+    frequent = sorted(deprels[0] | deprels[1], key=lambda name: (-deprels[0][name], name))
+    return Breakdown(
         words=attachment(headed.total(), labelled.total(), total, total),
         exact=attachment(exact_heads, exact_arcs, sentences, sentences),
         roots=Score(roots, sentences, sentences),
         by_length={name: attachment(headed[name], labelled[name], lengths[0][name], lengths[1][name]) for name in bins},
-        by_relation={name: Score(right[name], relations[0][name], relations[1][name]) for name in frequent},
+        by_deprel={name: Score(correct[name], deprels[0][name], deprels[1][name]) for name in frequent},
     )
 
 
 def arc_length(word: Word) -> str:
-    """Return the bin of a word's arc; the arc from the root has no length and a bin of its own.
+    """Return the bin of a word's arc. The arc from the root has no length and its own bin.
 
     >>> [arc_length(Word(3, "papers", head=head)) for head in (0, 2, 4, 8, 99)]
     ['root', '1', '1', '3-5', '21+']
@@ -178,22 +183,22 @@ def arc_length(word: Word) -> str:
     return next((name for longest, name in LENGTHS if distance <= longest), LONGEST)
 
 
-# Where two files part
+# Where two files differ
 
 
-def parting(golds: list[Sentence], systems: list[Sentence], names: tuple[str, str]) -> str:
-    """Say where the words of two files first differ; empty if nowhere.
+def where_words_differ(golds: list[Sentence], systems: list[Sentence], names: tuple[str, str]) -> str:
+    """Say where the words of two files first differ; return "" if they do not.
 
     >>> one, two = (Sentence.from_words(forms) for forms in (["I", "do", "n't"], ["I", "don't"]))
-    >>> parting([one], [two], ("gold", "system"))
-    "the words part in gold, sentence 1, word 2: after 'I' it has 'do n't', system has 'don't'"
+    >>> where_words_differ([one], [two], ("gold", "system"))
+    "the words differ in gold, sentence 1, word 2: after 'I' it has 'do n't', system has 'don't'"
     """
     for number, (gold, system) in enumerate(zip(golds, systems, strict=False), 1):
         if gold.forms != system.forms:
             at = first_difference(gold.forms, system.forms)
             context = f"after '{'… ' * (at > 4)}{' '.join(gold.forms[max(0, at - 4) : at])}' " if at else ""
             return (
-                f"the words part in {place(names[0], number, gold)}, word {at + 1}: {context}it has "
+                f"the words differ in {place(names[0], number, gold)}, word {at + 1}: {context}it has "
                 f"{excerpt(gold.forms, at)}, {names[1]} has {excerpt(system.forms, at)}"
             )
     if len(golds) == len(systems):
@@ -207,19 +212,19 @@ def parting(golds: list[Sentence], systems: list[Sentence], names: tuple[str, st
 
 
 def place(name: str, number: int, sentence: Sentence) -> str:
-    """Name a sentence as a message should: file, number, sent_id."""
+    """Name a sentence in a message: file, number, sent_id."""
     identifier = sentence.comment("sent_id")
     return f"{name}, sentence {number}" + (f" ({identifier})" if identifier else "")
 
 
 def excerpt(forms: Sequence[str], at: int) -> str:
-    """Quote some words from a place on."""
+    """Quote up to four words, from index `at` on."""
     if at >= len(forms):
         return "no more words"
     return f"'{' '.join(forms[at : at + 4])}{' …' * (len(forms) > at + 4)}'"
 
 
 def first_difference(left: Sequence[str], right: Sequence[str]) -> int:
-    """Return the first place where two rows differ: the end of the shorter if nowhere before."""
+    """Return the first index at which two sequences differ: at the latest, the end of the shorter one."""
     shorter = min(len(left), len(right))
     return next((place for place in range(shorter) if left[place] != right[place]), shorter)

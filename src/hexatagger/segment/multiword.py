@@ -1,9 +1,9 @@
-"""Multiword token → words by rules that were learnt: "doesn't" → "does n't", "fazê-lo" → "fazer lo".
+"""Multiword token → words, by rules learnt from a treebank: "doesn't" → "does n't", "fazê-lo" → "fazer lo".
 
-Three sources, in this order: tokens seen in training; places where the network would split the token, of use where
-words are simply written together; endings, learnt from the tokens that training has. A token that none of them can
-split is one word. Rules are folded to lower case and straight apostrophes, and words that are parts of the token are
-cut from it as it is: "DOESN’T" → "DOES N’T".
+There are three sources, in this order: tokens seen in training; the places where the network would split the token
+(useful where words are simply written together); endings learnt from the tokens seen in training. A token that none of
+them splits is one word. Rules are stored in lower case with straight apostrophes. Words that are parts of the token
+keep its characters: "DOESN’T" → "DOES N’T".
 """
 
 from collections import Counter, defaultdict
@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any, Self
 
 Words = tuple[str, ...]
-_CONTEXT = 3  # characters before the change that an ending may take in
-_LONGEST = 12  # characters of an ending
+_CONTEXT = 3  # an ending starts at most this many characters before the first change
+_LONGEST = 12  # characters in the longest ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Rewrites:
     """The rules; all strings are folded."""
 
     seen: dict[str, Words] = field(default_factory=dict)
-    """The words of tokens that training has."""
+    """Tokens seen in training, with their words."""
     endings: dict[str, Words] = field(default_factory=dict)
-    """What an ending becomes; the first word is put after what stands before the ending."""
+    """What an ending becomes. The first string is appended to the rest of the token, the others are words."""
 
     def to_dict(self) -> dict[str, dict[str, str]]:
-        """Return plain values for JSON: words joined by tabs, which no word contains."""
+        """Return plain values for JSON. Words are joined by tabs, which no word contains."""
         return {
             "seen": {token: "\t".join(words) for token, words in self.seen.items()},
             "endings": {token: "\t".join(words) for token, words in self.endings.items()},
@@ -35,13 +35,13 @@ class Rewrites:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Read what `to_dict` made."""
+        """Read what `to_dict` returned."""
         rules = [values["seen"], values["endings"]]
         return cls(*({key: tuple(text.split("\t")) for key, text in each.items()} for each in rules))
 
 
 def learn_rewrites(tokens: Iterable[tuple[str, Sequence[str]]]) -> Rewrites:
-    """Learn from multiword tokens with their words.
+    """Learn rules from multiword tokens and their words.
 
     >>> rewrites = learn_rewrites([("don't", ["do", "n't"]), ("Didn't", ["Did", "n't"]), ("du", ["de", "le"])])
     >>> expand("DU", rewrites), expand("wouldn’t", rewrites), expand("won", rewrites)
@@ -60,13 +60,13 @@ def learn_rewrites(tokens: Iterable[tuple[str, Sequence[str]]]) -> Rewrites:
     kept: dict[str, Words] = {}
     for ending, found in sorted(endings.items(), key=lambda item: (len(item[0]), item[0])):
         words = _commonest(found)
-        if sum(found.values()) > 1 and _by_ending(ending, kept) != words:  # else a shorter one says as much
+        if sum(found.values()) > 1 and _by_ending(ending, kept) != words:  # else a shorter ending does the same
             kept[ending] = words
     return Rewrites(seen, kept)
 
 
 def expand(token: str, rewrites: Rewrites, splits: Sequence[int] = ()) -> Words:
-    """Return the words of a multiword token, () if it cannot be split; `splits` is where the network would split it.
+    """Return the words of a multiword token, () if nothing splits it; `splits` is where the network would split it.
 
     >>> expand("ab-cd", Rewrites(), [2, 3])
     ('ab', '-', 'cd')
@@ -81,7 +81,7 @@ def expand(token: str, rewrites: Rewrites, splits: Sequence[int] = ()) -> Words:
 
 
 def split_places(token: str, words: Sequence[str]) -> list[int] | None:
-    """Return where a token is split into its words, None if they are not just its parts.
+    """Return the places where a token is split into its words, None if the words are not simply its parts.
 
     >>> split_places("Doesn't", ["Does", "n't"]), split_places("du", ["de", "le"])
     ([4], None)
@@ -96,13 +96,13 @@ def split_places(token: str, words: Sequence[str]) -> list[int] | None:
 
 
 def fold(form: str) -> str:
-    """Put into lower case with straight apostrophes, if that keeps the length."""
+    """Convert to lower case and straight apostrophes, unless that changes the length."""
     folded = form.lower().replace("’", "'")
     return folded if len(folded) == len(form) else form
 
 
 def _with_case(token: str, folded: str, words: Words) -> Words:
-    """Give folded words the characters of the token, or else its case."""
+    """Give folded words the characters of the token where they are its parts, else only its case."""
     if "".join(words) == folded:
         places = [0]
         for word in words:
@@ -112,13 +112,13 @@ def _with_case(token: str, folded: str, words: Words) -> Words:
         return tuple(word.upper() for word in words)
     if token[0].isupper():
         return (words[0][0].upper() + words[0][1:], *words[1:])
-    # The part of the first word that is the token's stays as it is: "d'Água" keeps its capital.
+    # What the first word shares with the token keeps the token's characters: "d'Água" keeps its capital.
     same = _common_prefix(folded, words[0])
     return (token[:same] + words[0][same:], *words[1:])
 
 
 def _by_ending(token: str, endings: dict[str, Words]) -> Words:
-    """Rewrite the longest ending that there is a rule for."""
+    """Rewrite the longest ending that has a rule."""
     for begin in range(max(0, len(token) - _LONGEST), len(token)):
         if words := endings.get(token[begin:]):
             return (token[:begin] + words[0], *words[1:])
@@ -126,12 +126,12 @@ def _by_ending(token: str, endings: dict[str, Words]) -> Words:
 
 
 def _commonest(counts: Counter[Words]) -> Words:
-    """Return the commonest, the first by alphabet of several."""
+    """Return the most frequent words; ties go to the first in alphabetical order."""
     return min(counts, key=lambda words: (-counts[words], words))
 
 
 def _common_prefix(first: str, second: str) -> int:
-    """Count the characters that two strings begin with alike."""
+    """Return the length of the longest common prefix."""
     length = 0
     for one, other in zip(first, second, strict=False):
         if one != other:

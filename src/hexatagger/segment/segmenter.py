@@ -1,35 +1,32 @@
 """Raw text → Sentences with character offsets, by tagging characters.
 
 A small convolutional network gives every character four scores: does a token end here, does a sentence end here, is the
-token that ends here several words, does one of its words end here. Everything else is rules that hold for any text:
-spaces separate tokens (unless the treebank has tokens with spaces inside), an empty line ends a sentence, accents and
-joined emoji stay with what they follow, characters that nobody sees belong to no token of their own.
+token that ends here a multiword token, does one of its words end here. The rest is rules that hold for any text: spaces
+separate tokens (unless the treebank has tokens with spaces inside), an empty line ends a sentence, accents and joined
+emoji stay with the character before them, and invisible characters never form a token.
 
-The network sees a paragraph with every run of spaces as one, and characters that training did not have as their Unicode
-category. A score depends on `radius` characters on either side and nothing else, so the result is the same however a
-text is cut into chunks, windows and batches.
+A score depends on `radius` characters on either side and on nothing else, so the result does not depend on how the text
+is cut into chunks, windows and batches.
 
     segmenter = Segmenter.load("models/en")
     for sentence in segmenter.segment(text): ...
     for sentence in segmenter.stream(open("large.txt", newline="")): ...       # any chunks, constant memory
 
-A model is two files, `segmenter.onnx` and `segmenter.json`; `nn.segmenter` makes them.
+A segmenter is two files, `segmenter.onnx` and `segmenter.json`. `train.segmenter` writes them.
 """
 
 import json
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexatagger.errors import FormatError
-from hexatagger.formats.text import INVISIBLE, LINE_END, LINES, PARAGRAPHS, Token, cut, lay_out
+from hexatagger.formats.text import LINES, PARAGRAPHS, Token, cut, lay_out
 from hexatagger.model.onnx import open_session
+from hexatagger.segment.alphabet import INVISIBLE_RUN, NEWLINE, Alphabet, Floats, Ids, SegmenterSettings, TextPart
 from hexatagger.segment.multiword import Rewrites, expand
 from hexatagger.sentence import Sentence
 
@@ -37,131 +34,20 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 FORMAT = 1
-"""Version of the files' format; greater ones were written by a newer hexatagger."""
+"""Version of the file format. A greater number means that a newer hexatagger wrote the files."""
 ONNX, JSON = "segmenter.onnx", "segmenter.json"
 
 END, SENTENCE, MULTIWORD, SPLIT = range(4)
-"""What the four scores of a character say."""
-OUTSIDE, SPACE, NEWLINE = range(3)
-"""The first ids; then come the categories, then the characters."""
-_UNKNOWN, _UNSEEN = -1, -2  # not looked up yet; left out of what the network reads
-_WINDOW = 1024  # characters scored at once …
-_WINDOWS = 16  # … and so many times in a batch
+"""Index of each of the four scores of a character."""
+_WINDOW = 1024  # characters per window
+_WINDOWS = 16  # windows per batch
 _BATCH = 1 << 14  # characters of short paragraphs that are scored together
-
-_INVISIBLE = re.compile(rf"[{INVISIBLE}]+")
-_LINE_END = re.compile(LINE_END)
-_TYPED = str.maketrans("‘’‚‛“”„‟‐‑‒–—―…", "''''\"\"\"\"------.")
-"""What a typewriter would have put, for characters that training did not have."""
-
-Ids = NDArray[np.int32]
-Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the network was made for: part of segmenter.json."""
-
-    characters: str
-    """The characters it knows, in the order of their ids."""
-    categories: tuple[str, ...]
-    """Unicode categories that training had, the commonest first: what becomes of other characters."""
-    radius: int
-    """How many characters on either side a score depends on."""
-    spaces: bool = False
-    """Whether tokens may have spaces inside."""
-    splits: bool = True
-    """Whether most multiword tokens are just their words put together: else splits by the network are not used."""
-    threshold: float = 0.0
-    """The score above which a sentence ends."""
-
-
-@dataclass(slots=True)
-class Piece:
-    """A part of a text as the network reads it."""
-
-    text: str
-    ids: Ids
-    """Ids of what is read: runs of spaces are one, invisible characters left out."""
-    places: NDArray[np.int64]
-    """Where in the text it stands, the first of a run."""
-    scores: Floats
-    """(ids, 4); empty before scoring."""
-
-
-class Alphabet:
-    """Characters → ids; looks every character up once."""
-
-    def __init__(self, settings: Settings) -> None:
-        first = NEWLINE + 1
-        self.categories = {name: first + number for number, name in enumerate(settings.categories)}
-        first += len(self.categories)
-        self.characters = {character: first + number for number, character in enumerate(settings.characters)}
-        self.size = first + len(self.characters)
-        self._ids = np.full(0x110000, _UNKNOWN, np.int32)
-        self._joined = np.zeros(0x110000, np.bool_)
-
-    def read(self, text: str) -> Piece:
-        r"""Turn text into ids.
-
-        >>> alphabet = Alphabet(Settings(characters="ab", categories=("Ll",), radius=1))
-        >>> piece = alphabet.read("ab \r\n\u200bz")
-        >>> piece.ids.tolist(), piece.places.tolist()
-        ([4, 5, 2, 3], [0, 1, 2, 6])
-        """
-        codes = _codes(text)
-        ids = self._ids[codes]
-        if (unknown := ids == _UNKNOWN).any():
-            for code in set(codes[unknown].tolist()):
-                self._look_up(code)
-            ids = self._ids[codes]
-        places = np.flatnonzero(ids != _UNSEEN)
-        ids = ids[places]
-        white = ids <= NEWLINE
-        starts = np.flatnonzero(~(white & np.append(False, white)[:-1]))
-        if len(starts) < len(ids):
-            ids = np.maximum.reduceat(ids, starts)  # a run with a line end in it is a line end
-            places = places[starts]
-        return Piece(text, ids, places, np.zeros((0, 4), np.float32))
-
-    def joined(self, piece: Piece) -> NDArray[np.bool_]:
-        """Say of what is read whether it belongs to the character before it: (ids,)."""
-        joined = self._joined[_codes(piece.text)][piece.places]
-        if "\u200d" in piece.text:
-            joined |= np.array([piece.text[place - 1 : place] == "\u200d" for place in piece.places.tolist()], np.bool_)
-        return joined
-
-    def _look_up(self, code: int) -> None:
-        """Find the id of a character: its own, that of its like, or that of its category."""
-        character = chr(code)
-        category = unicodedata.category(character)
-        # subtle: the id comes last, as another thread takes it for a sign that all is done
-        self._joined[code] = category.startswith("M") or 0x1F3FB <= code <= 0x1F3FF  # accents, colours of skin
-        if character.isspace():
-            self._ids[code] = NEWLINE if _LINE_END.match(character) else SPACE
-        elif _INVISIBLE.match(character):
-            self._ids[code] = _UNSEEN
-        else:
-            like = (character, character.translate(_TYPED), unicodedata.normalize("NFKC", character))
-            known = (self.characters[each] for each in like if each in self.characters)
-            self._ids[code] = next(known, self._category(category))
-
-    def _category(self, category: str) -> int:
-        """Return the id of a category, or of its nearest that training had."""
-        kin = [name for name in self.categories if name[0] == category[0]]
-        names = [category, *kin, *self.categories]
-        return next((self.categories[name] for name in names if name in self.categories), OUTSIDE)
-
-
-def _codes(text: str) -> NDArray[np.uint32]:
-    """Return the code points of a text."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<u4"))
 
 
 class Segmenter:
-    """Cuts text into sentences, tokens and words. Safe to use from several threads."""
+    """Splits text into sentences, tokens and words. Safe to use from several threads."""
 
-    def __init__(self, session: "InferenceSession", settings: Settings, rewrites: Rewrites) -> None:
+    def __init__(self, session: "InferenceSession", settings: SegmenterSettings, rewrites: Rewrites) -> None:
         self.session, self.settings, self.rewrites = session, settings, rewrites
         self.alphabet = Alphabet(settings)
 
@@ -179,19 +65,19 @@ class Segmenter:
         return cls(session, settings, rewrites)
 
     def segment(self, text: str, *, lines: bool = False) -> list[Sentence]:
-        """Cut a text; with `lines`, every line is a sentence."""
+        """Split a text. With `lines`, every line is one sentence."""
         return list(self.stream([text], lines=lines))
 
     def stream(self, chunks: Iterable[str], *, lines: bool = False, offset: int = 0) -> Iterator[Sentence]:
-        """Cut a text that comes in chunks, which may end anywhere; `offset` characters of it stand before the first."""
+        """Split a text that arrives in chunks of any size; `offset` is the number of characters before the first."""
         return lay_out(self._tokens(chunks, lines), offset)
 
     def _tokens(self, chunks: Iterable[str], lines: bool) -> Iterator[tuple[str, list[list[Token]], bool]]:
-        """Yield parts of the text with the tokens of the sentences in them, and whether they open a paragraph."""
-        held: Piece | None = None
+        """Yield parts of the text, each with the tokens of its sentences and whether it starts a paragraph."""
+        held: TextPart | None = None
         opens = True
-        for piece, ends in self._scored(cut(chunks, LINES if lines else PARAGRAPHS)):
-            whole = _join(held, piece) if held else piece
+        for part, ends in self._scored(cut(chunks, LINES if lines else PARAGRAPHS)):
+            whole = _join(held, part) if held else part
             sentences = self._sentences(whole, ends, lines)
             done = len(whole.text) if ends else sentences[-1][-1].end if sentences else 0
             if done:
@@ -199,10 +85,10 @@ class Segmenter:
             opens = ends or (opens and not done)
             held = None if ends else _after(whole, done)
 
-    def _scored(self, parts: Iterable[tuple[str, bool]]) -> Iterator[tuple[Piece, bool]]:
-        """Read and score the parts of a text, several at once; of each it is said whether its paragraph ends there."""
+    def _scored(self, parts: Iterable[tuple[str, bool]]) -> Iterator[tuple[TextPart, bool]]:
+        """Read and score the parts of a text in batches; yield each with whether its paragraph ends there."""
         left, rest = np.zeros(self.settings.radius, np.int32), ""
-        batch: list[Piece] = []
+        batch: list[TextPart] = []
         size, begins = 0, True
         for text, ends in parts:
             batch.append(_trimmed(self.alphabet.read(rest + text), begins, ends))
@@ -210,21 +96,22 @@ class Segmenter:
             size += len(text) + self.settings.radius
             if size >= _BATCH or not ends:
                 left, rest = self._score_batch(batch, left, ends)
-                yield from ((piece, ends or piece is not batch[-1]) for piece in batch)
+                yield from ((part, ends or part is not batch[-1]) for part in batch)
                 batch, size = [], 0
         if batch:
             self._score_batch(batch, left, True)
-            yield from ((piece, True) for piece in batch)
+            yield from ((part, True) for part in batch)
 
-    def _score_batch(self, batch: list[Piece], left: Ids, ends: bool) -> tuple[Ids, str]:
-        """Score paragraphs of which the first began with `left`, and the last ends here or goes on.
+    def _score_batch(self, batch: list[TextPart], left: Ids, ends: bool) -> tuple[Ids, str]:
+        """Score paragraphs. `left` is the context before the first one; `ends` says whether the last one ends here.
 
-        What cannot be scored without what follows is taken from the last; it is returned with what precedes it.
+        If it goes on, its last characters need context that has not arrived. They are removed from it and returned,
+        together with their left context.
         """
-        # The paragraphs stand end to end with `radius` times nothing between them: none sees another.
+        # The paragraphs are joined with `radius` ids OUTSIDE between them, so that none sees another.
         radius = self.settings.radius
         outside, last = np.zeros(radius, np.int32), batch[-1]
-        row = np.concatenate([left, *(ids for piece in batch for ids in (piece.ids, outside))])
+        row = np.concatenate([left, *(ids for part in batch for ids in (part.ids, outside))])
         row, left, rest = row if ends else row[: len(row) - radius], outside, ""
         scores, place = self.score(row), 0
         if not ends:
@@ -233,13 +120,13 @@ class Segmenter:
             left = row[len(row) - len(last.ids) + kept - radius :][:radius]
             rest = last.text[done:]
             last.text, last.ids, last.places = last.text[:done], last.ids[:kept], last.places[:kept]
-        for piece in batch:
-            piece.scores = scores[place : place + len(piece.ids)]
-            place += len(piece.ids) + radius
+        for part in batch:
+            part.scores = scores[place : place + len(part.ids)]
+            place += len(part.ids) + radius
         return left, rest
 
     def score(self, row: Ids) -> Floats:
-        """Score all ids but `radius` at either end: (ids,) → (ids − 2 · radius, 4)."""
+        """Score all ids except `radius` of them at either end: (ids,) → (ids − 2 · radius, 4)."""
         margin = 2 * self.settings.radius
         size = len(row) - margin
         if size <= 0:
@@ -260,17 +147,17 @@ class Segmenter:
         radius = self.settings.radius
         return scores[:, radius : scores.shape[1] - radius]
 
-    def _sentences(self, piece: Piece, whole: bool, lines: bool) -> list[list[Token]]:
-        """Find the tokens of the sentences of a paragraph; of one that goes on, only those of finished sentences."""
-        visible = np.flatnonzero(piece.ids > NEWLINE)
+    def _sentences(self, part: TextPart, whole: bool, lines: bool) -> list[list[Token]]:
+        """Return the tokens of every sentence of a paragraph; if it goes on, only of the finished sentences."""
+        visible = np.flatnonzero(part.ids > NEWLINE)
         if not len(visible):
             return []
-        text, places, scores = piece.text, piece.places[visible], piece.scores[visible]
+        text, places, scores = part.text, part.places[visible], part.scores[visible]
         touching = np.append(np.diff(visible) == 1, False)
         end = scores[:, END] > 0
         if not self.settings.spaces:
             end |= ~touching
-        end[:-1] &= ~(touching[:-1] & self.alphabet.joined(piece)[visible[1:]])
+        end[:-1] &= ~(touching[:-1] & self.alphabet.joined(part)[visible[1:]])
         sentence = end & (scores[:, SENTENCE] > self.settings.threshold)
         if lines:
             sentence[:] = False
@@ -279,8 +166,8 @@ class Segmenter:
         ends = np.flatnonzero(end)
         begins = np.append(0, ends + 1)[: len(ends)]
         starts, stops = places[begins].tolist(), (places[ends] + 1).tolist()
-        if _INVISIBLE.search(text):
-            stops = [match.end() if (match := _INVISIBLE.match(text, stop)) else stop for stop in stops]
+        if INVISIBLE_RUN.search(text):
+            stops = [match.end() if (match := INVISIBLE_RUN.match(text, stop)) else stop for stop in stops]
         closes, several = sentence[ends].tolist(), (scores[ends, MULTIWORD] > 0).tolist()
         found: list[list[Token]] = []
         tokens: list[Token] = []
@@ -297,22 +184,22 @@ class Segmenter:
         return found
 
     def _words(self, surface: str, splits: list[int]) -> tuple[str, ...]:
-        """Return the words of a multiword token, () if it is none after all."""
+        """Return the words of a multiword token, or () if no rule splits it."""
         form = " ".join(surface.split())
         words = expand(form, self.rewrites, splits if form == surface and self.settings.splits else ())
         return words if len(words) > 1 else ()
 
 
-def _trimmed(piece: Piece, begins: bool, ends: bool) -> Piece:
-    """Leave out the spaces around a paragraph."""
-    white = piece.ids <= NEWLINE
+def _trimmed(part: TextPart, begins: bool, ends: bool) -> TextPart:
+    """Drop the white space around a paragraph."""
+    white = part.ids <= NEWLINE
     kept = slice(int(begins and white[:1].any()), len(white) - int(ends and white[-1:].any()))
-    return replace(piece, ids=piece.ids[kept], places=piece.places[kept])
+    return replace(part, ids=part.ids[kept], places=part.places[kept])
 
 
-def _join(first: Piece, second: Piece) -> Piece:
-    """Put two scored parts of a text together."""
-    return Piece(
+def _join(first: TextPart, second: TextPart) -> TextPart:
+    """Join two scored parts of a text."""
+    return TextPart(
         first.text + second.text,
         np.concatenate([first.ids, second.ids]),
         np.concatenate([first.places, second.places + len(first.text)]),
@@ -320,28 +207,28 @@ def _join(first: Piece, second: Piece) -> Piece:
     )
 
 
-def _after(piece: Piece, done: int) -> Piece:
-    """Return what stands from a place on."""
-    first = int(np.searchsorted(piece.places, done))
-    return Piece(piece.text[done:], piece.ids[first:], piece.places[first:] - done, piece.scores[first:])
+def _after(part: TextPart, done: int) -> TextPart:
+    """Return the rest of a part, from character `done` on."""
+    first = int(np.searchsorted(part.places, done))
+    return TextPart(part.text[done:], part.ids[first:], part.places[first:] - done, part.scores[first:])
 
 
-def to_json(settings: Settings, rewrites: Rewrites, scores: dict[str, float] | None = None) -> str:
-    """Return the text of segmenter.json; `scores` are those on dev, for people to read."""
+def to_json(settings: SegmenterSettings, rewrites: Rewrites, scores: dict[str, float] | None = None) -> str:
+    """Return the content of segmenter.json. `scores` are the scores on dev, for the reader's information."""
     values = {"format": FORMAT, "scores": scores or {}, "settings": asdict(settings), "rewrites": rewrites.to_dict()}
     return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
 
-def from_json(text: str | bytes, *, source: str) -> tuple[Settings, Rewrites]:
-    """Read the text of segmenter.json."""
+def from_json(text: str | bytes, *, source: str) -> tuple[SegmenterSettings, Rewrites]:
+    """Read the content of segmenter.json."""
     try:
         values = json.loads(text)
         if (version := values["format"]) > FORMAT:
-            message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer one"
+            message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer hexatagger"
             raise FormatError(message, source=source)
-        settings = Settings(**values["settings"] | {"categories": tuple(values["settings"]["categories"])})
+        settings = SegmenterSettings(**values["settings"] | {"categories": tuple(values["settings"]["categories"])})
         return settings, Rewrites.from_dict(values["rewrites"])
     except FormatError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise FormatError(f"is not the description of a segmenter: {error}", source=source) from None
+        raise FormatError(f"is not a valid segmenter description: {error}", source=source) from None

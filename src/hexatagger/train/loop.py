@@ -22,7 +22,7 @@ from torch import Tensor
 from hexatagger.errors import ConfigError
 from hexatagger.model.config import CHARACTERS, Recipe, TrainConfig
 from hexatagger.parsing.calibrate import calibrate_folder
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.train import preflight, teacher
 from hexatagger.train.card import write_card, write_curve

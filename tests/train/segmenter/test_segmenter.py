@@ -15,8 +15,9 @@ pytest.importorskip("onnx", reason="needs the extra [train]")
 from hexatagger import ConfigError, FormatError, Sentence, read_conllu
 from hexatagger.formats.conllu import format_sentence
 from hexatagger.formats.text import restore
+from hexatagger.segment.alphabet import Floats, Ids
 from hexatagger.segment.multiword import learn_rewrites
-from hexatagger.segment.segmenter import END, JSON, MULTIWORD, ONNX, SENTENCE, SPLIT, Floats, Ids, Segmenter
+from hexatagger.segment.segmenter import END, JSON, MULTIWORD, ONNX, SENTENCE, SPLIT, Segmenter
 from hexatagger.train.segmenter.data import IGNORE, read_treebank, usable, windows
 from hexatagger.train.segmenter.loop import SegmenterConfig, score_segmenter, train_segmenter
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from hexatagger.errors import ConfigError
 from hexatagger.model.config import CHARACTERS
 from hexatagger.parsing.parser import Parser, feed, load
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.train.export.int8 import quantize
 from hexatagger.train.network import reduce_scores

@@ -15,19 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.formats.text import PARAGRAPHS, VISIBLE, surfaces
+from hexatagger.segment.alphabet import NEWLINE, OUTSIDE, SPACE, Alphabet, Ids, SegmenterSettings
 from hexatagger.segment.multiword import split_places
-from hexatagger.segment.segmenter import (
-    END,
-    MULTIWORD,
-    NEWLINE,
-    OUTSIDE,
-    SENTENCE,
-    SPACE,
-    SPLIT,
-    Alphabet,
-    Ids,
-    Settings,
-)
+from hexatagger.segment.segmenter import END, MULTIWORD, SENTENCE, SPLIT
 from hexatagger.sentence import Multiword, Sentence
 
 IGNORE = -1
@@ -57,7 +47,7 @@ class Tagged:
 class Treebank:
     """What is learnt from: the alphabet, and paragraphs of sentences."""
 
-    settings: Settings
+    settings: SegmenterSettings
     alphabet: Alphabet
     paragraphs: list[list[Tagged]]
     category: Ids
@@ -84,7 +74,7 @@ def read_treebank(sentences: Sequence[Sentence], *, radius: int) -> Treebank:
         categories[unicodedata.category(character)] += count
     known = sorted(character for character, count in counts.items() if count >= _RARE)
     known += [curly for straight, curly in _CURLED.items() if straight in counts and curly not in known]
-    settings = Settings(
+    settings = SegmenterSettings(
         characters="".join(known),
         categories=tuple(name for name, _ in categories.most_common()),
         radius=radius,

@@ -26,9 +26,10 @@ from hexatagger.formats.conllu import read_conllu
 from hexatagger.formats.files import replacing
 from hexatagger.formats.text import restore
 from hexatagger.model.onnx import open_session
-from hexatagger.scoring.conll18 import evaluate
+from hexatagger.scoring.evaluate import evaluate
+from hexatagger.segment.alphabet import Ids, SegmenterSettings
 from hexatagger.segment.multiword import Rewrites, learn_rewrites
-from hexatagger.segment.segmenter import END, JSON, ONNX, Ids, Segmenter, Settings, to_json
+from hexatagger.segment.segmenter import END, JSON, ONNX, Segmenter, to_json
 from hexatagger.sentence import Sentence
 from hexatagger.train.segmenter.data import IGNORE, Treebank, read_treebank, usable, windows
 
@@ -212,7 +213,7 @@ def _mean(scores: dict[str, float]) -> float:
     return (scores["Words"] + scores["Sentences"]) / 2
 
 
-def build(network: CharacterTagger, settings: Settings, rewrites: Rewrites) -> Segmenter:
+def build(network: CharacterTagger, settings: SegmenterSettings, rewrites: Rewrites) -> Segmenter:
     """Make a Segmenter of a network, in memory; raise FormatError if it does not give what torch gives."""
     session = open_session(to_onnx(network), threads=torch.get_num_threads(), source=ONNX)
     segmenter = Segmenter(session, settings, rewrites)
@@ -229,7 +230,7 @@ def build(network: CharacterTagger, settings: Settings, rewrites: Rewrites) -> S
 
 
 def save_segmenter(
-    network: CharacterTagger, settings: Settings, rewrites: Rewrites, scores: dict[str, float], out: Path
+    network: CharacterTagger, settings: SegmenterSettings, rewrites: Rewrites, scores: dict[str, float], out: Path
 ) -> None:
     """Write both files, after checking that ONNX Runtime gives what torch gives."""
     build(network, settings, rewrites)
