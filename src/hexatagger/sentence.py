@@ -5,7 +5,7 @@ ID and HEAD are numbers. So nothing is lost between reading and writing. What st
 sentence is kept beside them: comments, multiword tokens, empty nodes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -98,7 +98,7 @@ class Sentence:
 
     @classmethod
     def from_words(
-        cls, forms: Sequence[str], *, heads: Sequence[int] | None = None, deprels: Sequence[str] | None = None
+        cls, forms: Sequence[str], *, heads: Iterable[int] | None = None, deprels: Sequence[str] | None = None
     ) -> "Sentence":
         """Make a sentence of forms, with heads and relations if given."""
         words = [Word(number, form) for number, form in enumerate(forms, 1)]
@@ -131,10 +131,10 @@ class Sentence:
         """The relation of every word."""
         return [word.deprel for word in self.words]
 
-    def set_tree(self, heads: Sequence[int], deprels: Sequence[str]) -> None:
-        """Give every word its head and relation."""
+    def set_tree(self, heads: Iterable[int], deprels: Sequence[str]) -> None:
+        """Give every word its head and relation; heads may be numpy integers."""
         for word, head, deprel in zip(self.words, heads, deprels, strict=True):
-            word.head, word.deprel = head, deprel
+            word.head, word.deprel = int(head), deprel
 
     def comment(self, key: str) -> str | None:
         """Return the value of the comment `# key = value`, None if there is none.
