@@ -5,7 +5,7 @@ are numbers. So nothing is lost between reading and writing. A sentence also kee
 empty nodes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -98,7 +98,7 @@ class Sentence:
 
     @classmethod
     def from_words(
-        cls, forms: Sequence[str], *, heads: Sequence[int] | None = None, deprels: Sequence[str] | None = None
+        cls, forms: Sequence[str], *, heads: Iterable[int] | None = None, deprels: Sequence[str] | None = None
     ) -> "Sentence":
         """Make a sentence from forms and, if given, heads and relations."""
         words = [Word(number, form) for number, form in enumerate(forms, 1)]
@@ -131,10 +131,10 @@ class Sentence:
         """The relation of every word."""
         return [word.deprel for word in self.words]
 
-    def set_tree(self, heads: Sequence[int], deprels: Sequence[str]) -> None:
-        """Set the head and relation of every word."""
+    def set_tree(self, heads: Iterable[int], deprels: Sequence[str]) -> None:
+        """Set the head and relation of every word; heads may be numpy integers."""
         for word, head, deprel in zip(self.words, heads, deprels, strict=True):
-            word.head, word.deprel = head, deprel
+            word.head, word.deprel = int(head), deprel
 
     def comment(self, key: str) -> str | None:
         """Return the value of the comment `# key = value`, or None if there is no such comment.

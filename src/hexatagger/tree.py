@@ -1,19 +1,25 @@
-"""Functions on heads: is it a tree, is it projective, which arcs cross.
+"""Functions on heads: tree and projectivity checks, non-projective arcs, multiple roots.
 
 The convention of the whole package: words are numbered from 1, `heads[i - 1]` is the head of word `i`, and head 0 is
-the root, which is no word. `[2, 0, 4, 2]` is "She reads fascinating papers".
+the root, which is not a word. `[2, 0, 4, 2]` is "She reads fascinating papers". Heads can be a list, a tuple or a numpy
+array, such as `hexatagger.decode.heads` returns; results are lists of int.
 
-Nothing here recurses; all is linear in the number of words but `nonprojective_words`, linear in the lengths of the
-arcs.
+Nothing here recurses. Every function is O(N) except `nonprojective_words`, which is linear in the total arc length.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import index
 
 from hexatagger.errors import TreeError
 
 
-def check_tree(heads: Sequence[int], *, single_root: bool = True) -> None:
-    """Raise TreeError unless every word hangs, directly or not, under the root (and only one word does directly).
+def plain(numbers: Iterable[int]) -> list[int]:
+    """Return integers of any kind, numpy's included, as a list of int."""
+    return list(map(index, numbers))
+
+
+def check_tree(heads: Iterable[int], *, single_root: bool = True) -> None:
+    """Raise TreeError unless every word is a descendant of the root (and, by default, exactly one is its child).
 
     >>> check_tree([2, 0, 4, 2])
     >>> check_tree([2, 1, 0])
@@ -21,6 +27,7 @@ def check_tree(heads: Sequence[int], *, single_root: bool = True) -> None:
         ...
     hexatagger.errors.TreeError: the heads run in a cycle: 1 → 2 → 1
     """
+    heads = plain(heads)
     size = len(heads)
     roots = []
     for word, head in enumerate(heads, 1):
@@ -30,7 +37,7 @@ def check_tree(heads: Sequence[int], *, single_root: bool = True) -> None:
             roots.append(word)
     if size and not roots:
         raise TreeError("no word has HEAD 0: the sentence has no root")
-    reached = [0] * (size + 1)  # 0: not seen, otherwise the word whose upward walk came by first
+    reached = [0] * (size + 1)  # 0: not visited, otherwise the word whose upward walk visited it first
     reached[0] = -1
     for start in range(1, size + 1):
         word = start
@@ -45,7 +52,7 @@ def check_tree(heads: Sequence[int], *, single_root: bool = True) -> None:
 
 
 def _cycle(heads: Sequence[int], word: int) -> str:
-    """Spell the cycle that `word` is on, shortened when long."""
+    """Format the cycle that contains `word`, abbreviated if it is long."""
     path, current = [word], heads[word - 1]
     while current != word:
         path.append(current)
@@ -55,8 +62,23 @@ def _cycle(heads: Sequence[int], word: int) -> str:
     return " → ".join(shown if len(shown) <= 8 else [*shown[:6], "…", shown[-1]])
 
 
-def is_tree(heads: Sequence[int], *, single_root: bool = True) -> bool:
-    """Say whether the heads form a tree.
+def check_projective(heads: Iterable[int]) -> list[int]:
+    """Raise TreeError unless the heads form a projective tree with one root; return them as a list of int.
+
+    >>> check_projective([3, 0, 2, 2])
+    Traceback (most recent call last):
+        ...
+    hexatagger.errors.TreeError: the tree is not projective: lift it first (hexatagger.tags.lift or --lift)
+    """
+    heads = plain(heads)
+    check_tree(heads)
+    if not is_projective(heads):
+        raise TreeError("the tree is not projective: lift it first (hexatagger.tags.lift or --lift)")
+    return heads
+
+
+def is_tree(heads: Iterable[int], *, single_root: bool = True) -> bool:
+    """Return whether the heads form a tree.
 
     >>> is_tree([2, 0, 2]), is_tree([2, 1, 0]), is_tree([0, 0]), is_tree([0, 0], single_root=False)
     (True, False, False, True)
@@ -68,30 +90,33 @@ def is_tree(heads: Sequence[int], *, single_root: bool = True) -> bool:
     return True
 
 
-def attach_roots(heads: Sequence[int]) -> list[int]:
-    """Hang every root but the first under the first.
+def attach_roots(heads: Iterable[int]) -> list[int]:
+    """Attach every root but the first to the first.
 
     >>> attach_roots([0, 1, 0, 3])
     [0, 1, 1, 3]
     """
+    heads = plain(heads)
     roots = [word for word, head in enumerate(heads, 1) if head == 0]
     return [roots[0] if head == 0 and word != roots[0] else head for word, head in enumerate(heads, 1)]
 
 
-def nonprojective_words(heads: Sequence[int]) -> list[int]:
-    """List the words whose arc is not projective: some word under it has a head chain that misses the arc's head.
+def nonprojective_words(heads: Iterable[int]) -> list[int]:
+    """Return the words whose arc is not projective: it covers a word that is not a descendant of the arc's head.
 
-    An arc from the root is always projective, as in MaltParser: a word that it covers is caught by its own arc.
+    Arcs from the root always count as projective, as in MaltParser: the arcs that they cross are reported instead.
+    O(sum of arc lengths).
 
     >>> nonprojective_words([3, 0, 2, 2])  # 3 → 1 covers the root word 2
     [1]
     """
+    heads = plain(heads)
     if is_projective(heads):
         return []
     children: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, 1):
         children[head].append(word)
-    # Numbered depth first, the words under h are those with numbers enter[h] .. leave[h].
+    # In depth-first order, the descendants of h have the numbers enter[h] .. leave[h].
     enter, leave = [0] * (len(heads) + 1), [0] * (len(heads) + 1)
     clock, stack = 0, [0]
     while stack:
@@ -113,14 +138,15 @@ def nonprojective_words(heads: Sequence[int]) -> list[int]:
     return found
 
 
-def is_projective(heads: Sequence[int]) -> bool:
-    """Say whether no two arcs cross, the arc of the root included (drawn from outside, over everything before it).
+def is_projective(heads: Iterable[int]) -> bool:
+    """Return whether no two arcs of a tree cross, counting the arc from the root, which lies left of the first word.
 
     >>> is_projective([2, 0, 4, 2]), is_projective([3, 0, 2, 2])
     (True, False)
     """
-    # Every subtree of a projective tree is an interval. A word can be closed when its dependents are, so a stack of
-    # finished subtrees suffices: reading left to right, merge the top two whenever one is complete and heads the other.
+    # Every subtree of a projective tree is an interval, so a stack of subtrees suffices: reading from left to right,
+    # merge the top two whenever one is complete and the other contains its head.
+    heads = plain(heads)
     missing = [0] * (len(heads) + 1)
     for head in heads:
         missing[head] += 1

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hexatagger.decode import arc_probabilities, posteriors
+from hexatagger.decode import arc_probabilities, marginals
 from hexatagger.errors import DecodeError
 from hexatagger.tags import to_heads
 from lattice_cases import Problem, enumerate_all, problems, random_problem, stacked
@@ -36,7 +36,7 @@ def test_arcs_are_those_of_enumeration(cases: list[Problem]) -> None:
 def test_long_sentences(size: int, scale: float) -> None:
     """They sum to 1, and the leaf tags agree with the lattice."""
     cases = [random_problem(size, 1, scale), random_problem(size - 3, 2), random_problem(4, 3)]
-    tags = posteriors(*stacked(cases))
+    tags = marginals(*stacked(cases))
     for row, arcs in enumerate(arc_probabilities(*stacked(cases))):
         np.testing.assert_allclose(arcs.head.sum(1), 1, atol=1e-10)
         np.testing.assert_allclose(arcs.joint.sum(2), tags.leaf[row, : len(arcs.joint)], atol=1e-9)
@@ -58,25 +58,6 @@ def test_samples_come_close_and_say_how_close() -> None:
     np.testing.assert_allclose(long.head.sum(1), 1, atol=1e-12)
 
 
-@given(problems(5), st.integers(1, 4), st.sampled_from([1, 2]), st.data())
-def test_relations(problem: Problem, relations: int, sides: int, data: st.DataObject) -> None:
-    """With relations the heads keep their probabilities, and `root` goes with head 0 only."""
-    [arcs] = arc_probabilities(*stacked([problem]))
-    size = len(problem[0])
-    scores = np.random.default_rng(relations).normal(size=(size, sides, relations))
-    roots = data.draw(st.lists(st.integers(0, relations - 1), unique=True, max_size=relations - 1))
-    found = arcs.labelled(scores, root=roots)
-    np.testing.assert_allclose(found.sum(2), arcs.head, atol=1e-12)
-    if roots:
-        assert (found[:, 1:, roots] == 0).all()
-        others = [number for number in range(relations) if number not in roots]
-        assert (found[:, 0, others] == 0).all()
-    else:
-        shares = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
-        side = [0, sides - 1]
-        np.testing.assert_allclose(found, sum(arcs.joint[:, t, :, None] * shares[:, side[t], None] for t in (0, 1)))
-
-
 def test_empty_and_impossible_sentences() -> None:
     none, single = arc_probabilities(np.zeros((2, 1, 2)), np.zeros((2, 0, 4)), [0, 1])
     assert none.head.shape == (0, 1)
@@ -84,9 +65,3 @@ def test_empty_and_impossible_sentences() -> None:
     assert arc_probabilities(np.zeros((0, 0, 2)), np.zeros((0, 0, 4)), []) == []
     with pytest.raises(DecodeError, match="sentence 1 of the batch has no legal sequence"):
         arc_probabilities([[[-math.inf, 0]]], [], [1])
-    with pytest.raises(DecodeError, match="relation"):
-        single.labelled(np.zeros((2, 2, 3)))
-    [alone] = arc_probabilities(np.zeros((1, 1, 2)), [], [1], leaf_tags=False)
-    assert alone.labelled([[[0.0, 0.0]]], root=[0]).tolist() == [[[1, 0], [0, 0]]]
-    with pytest.raises(DecodeError, match="leaf_tags=True"):
-        alone.labelled(np.zeros((1, 2, 3)))

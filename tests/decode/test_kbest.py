@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexatagger.decode import Constraints, best, candidates, kbest, posteriors, sequence_scores
-from hexatagger.decode.chart.constraints import allowed_arcs, arc_scores
-from hexatagger.decode.chart.search import ranked_trees
+from hexatagger.decode import best, candidates, kbest, marginals, sequence_scores
+from hexatagger.decode.chart.kbest import ranked_trees
+from hexatagger.decode.chart.problem import unconstrained
 from hexatagger.errors import DecodeError
 from hexatagger.tags import to_heads
 from lattice_cases import Problem, by_tree, problems, random_problem, stacked
@@ -18,12 +18,12 @@ from lattice_cases import Problem, by_tree, problems, random_problem, stacked
 @given(st.lists(problems(), min_size=1, max_size=4), st.integers(1, 40))
 def test_the_best_trees_are_those_of_enumeration(cases: list[Problem], k: int) -> None:
     batch = stacked(cases)
-    log_z = posteriors(*batch).log_z
+    log_partition = marginals(*batch).log_partition
     for row, (problem, trees) in enumerate(zip(cases, kbest(*batch, k), strict=True)):
         expected = by_tree(problem)
         assert len(trees) == min(k, len(expected))
         ranked = sorted((max(share for share, _ in sequences) for sequences in expected.values()), reverse=True)
-        assert [math.exp(tree.score - log_z[row]) for tree in trees] == pytest.approx(ranked[:k], rel=1e-9)
+        assert [math.exp(tree.score - log_partition[row]) for tree in trees] == pytest.approx(ranked[:k], rel=1e-9)
         assert len({tuple(tree.heads.tolist()) for tree in trees}) == len(trees)
         for tree in trees:
             sequences = {tags: share for share, tags in expected[tuple(tree.heads.tolist())]}
@@ -44,7 +44,7 @@ def test_the_first_is_that_of_best(cases: list[Problem], k: int) -> None:
 @given(st.lists(problems(), min_size=1, max_size=4), st.integers(1, 40))
 def test_candidates_are_the_trees_of_the_best_sequences(cases: list[Problem], rounds: int) -> None:
     batch = stacked(cases)
-    log_z = posteriors(*batch).log_z
+    log_partition = marginals(*batch).log_partition
     for row, (problem, trees) in enumerate(zip(cases, candidates(*batch, rounds), strict=True)):
         shares = {tags: share for sequences in by_tree(problem).values() for share, tags in sequences}
         least = sorted(shares.values(), reverse=True)[:rounds][-1]
@@ -54,7 +54,7 @@ def test_candidates_are_the_trees_of_the_best_sequences(cases: list[Problem], ro
         assert found <= {tuple(to_heads(tags)) for tags, share in shares.items() if share >= least * (1 - 1e-9)}
         for heads, tags, score in trees:
             assert heads.tolist() == to_heads(tags.tolist())
-            assert math.exp(score - log_z[row]) == pytest.approx(shares[tuple(tags.tolist())], rel=1e-9)
+            assert math.exp(score - log_partition[row]) == pytest.approx(shares[tuple(tags.tolist())], rel=1e-9)
 
 
 def test_candidates_of_one_tree_with_many_sequences() -> None:
@@ -92,8 +92,7 @@ def test_listing_trees_gives_the_same(problem: Problem, k: int) -> None:
     expected = by_tree(problem)
     ranked = sorted((max(share for share, _ in sequences) for sequences in expected.values()), reverse=True)
     [first] = best(problem[0][None], problem[1][None], [len(problem[0])])
-    everything = arc_scores(allowed_arcs(Constraints(), len(problem[0])))
-    listed = itertools.islice(ranked_trees(*problem, everything, first=first), k)
+    listed = itertools.islice(ranked_trees(unconstrained(*problem), first=first), k)
     trees = [tuple(to_heads(tags.tolist())) for _, tags in listed]
     assert len(set(trees)) == len(trees)
     assert [max(share for share, _ in expected[tree]) for tree in trees] == pytest.approx(ranked[:k], rel=1e-9)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import brute_force
-from hexatagger.decode import posteriors, reference, sample
+from hexatagger.decode import log_partition, marginals, reference, sample
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import is_legal
 from lattice_cases import Problem, enumerate_all, problems, random_problem, stacked
@@ -26,7 +26,7 @@ def expected_shares(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.f
 
 @given(st.lists(problems(), min_size=1, max_size=5))
 def test_posteriors_are_those_of_enumeration(cases: list[Problem]) -> None:
-    found = posteriors(*stacked(cases))
+    found = marginals(*stacked(cases))
     for row, problem in enumerate(cases):
         size = len(problem[0])
         leaf, internal = expected_shares(problem)
@@ -35,14 +35,14 @@ def test_posteriors_are_those_of_enumeration(cases: list[Problem]) -> None:
         assert (found.leaf[row, size:] == 0).all()
         assert (found.internal[row, max(0, size - 1) :] == 0).all()
         expected = reference.total(problem[0].tolist(), problem[1].tolist(), reference.LOG)
-        assert found.log_z[row] == pytest.approx(expected, abs=1e-12)
+        assert found.log_partition[row] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 2, 70, 300, 2000])
 @pytest.mark.parametrize("scale", [0.0, 2.0, 300.0])
 def test_long_sentences_sum_to_one(size: int, scale: float) -> None:
-    found = posteriors(*stacked([random_problem(size, 1, scale), random_problem(3, 2)]))
-    assert np.isfinite(found.log_z).all()
+    found = marginals(*stacked([random_problem(size, 1, scale), random_problem(3, 2)]))
+    assert np.isfinite(found.log_partition).all()
     np.testing.assert_allclose(found.leaf[0, :size].sum(-1), 1, atol=1e-9)
     np.testing.assert_allclose(found.internal[0, : size - 1].sum(-1), 1, atol=1e-9)
 
@@ -53,23 +53,24 @@ def test_no_mass_is_lost_in_deep_sentences() -> None:
     leaf, internal = np.zeros((1, size, 2)), np.zeros((1, size - 1, 4))
     leaf[0, : size // 2, 0] = leaf[0, size // 2 :, 1] = 30
     internal[0, : size // 2, 0] = internal[0, size // 2 :, 3] = 30
-    found = posteriors(leaf, internal, [size])
+    found = marginals(leaf, internal, [size])
     assert found.leaf[0, size // 2 - 1, 0] == pytest.approx(1, abs=1e-9)
     for lean in (0.0, 0.4, 0.8, 3.0):
         flat = random_problem(120, 5, 0.0)
         flat[0][:60, 0] += lean
         flat[0][60:, 1] += lean
         expected = reference.total(flat[0].tolist(), flat[1].tolist(), reference.LOG)
-        assert posteriors(flat[0][None], flat[1][None], [120]).log_z[0] == pytest.approx(expected, rel=0, abs=1e-10)
+        [total] = log_partition(flat[0][None], flat[1][None], [120])
+        assert total == pytest.approx(expected, rel=0, abs=1e-10)
 
 
 def test_empty_and_impossible_sentences() -> None:
-    found = posteriors(np.zeros((2, 1, 2)), np.zeros((2, 0, 4)), [0, 1])
-    assert found.log_z.tolist() == [0, 0]
+    found = marginals(np.zeros((2, 1, 2)), np.zeros((2, 0, 4)), [0, 1])
+    assert found.log_partition.tolist() == [0, 0]
     assert found.leaf.tolist() == [[[0, 0]], [[1, 0]]]
-    assert posteriors(np.zeros((0, 0, 2)), np.zeros((0, 0, 4)), []).log_z.shape == (0,)
+    assert marginals(np.zeros((0, 0, 2)), np.zeros((0, 0, 4)), []).log_partition.shape == (0,)
     with pytest.raises(DecodeError, match="sentence 2 of the batch has no legal sequence"):
-        posteriors([[[0.0, 0.0]], [[-math.inf, 0.0]]], np.zeros((2, 0, 4)), [1, 1])
+        marginals([[[0.0, 0.0]], [[-math.inf, 0.0]]], np.zeros((2, 0, 4)), [1, 1])
 
 
 @given(st.lists(problems(), min_size=1, max_size=4), st.integers(0, 2**32))

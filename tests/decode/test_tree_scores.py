@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import brute_force
 import strategies
-from hexatagger.decode import best, heads, posteriors, sequence_scores, tree_scores
+from hexatagger.decode import best, heads, marginals, sequence_scores, tree_scores
 from hexatagger.decode.reference import COUNT, LOG
 from hexatagger.decode.tree_scores import best_of_tree, tree_total
 from hexatagger.errors import TagError, TreeError
@@ -18,13 +18,13 @@ from lattice_cases import Problem, by_tree, enumerate_all, problems, random_prob
 @given(problems())
 def test_a_tree_is_the_sum_of_its_sequences(problem: Problem) -> None:
     leaf, internal = problem
-    log_z = posteriors(leaf[None], internal[None], [len(leaf)]).log_z[0]
+    log_partition = marginals(leaf[None], internal[None], [len(leaf)]).log_partition[0]
     trees = by_tree(problem)
     found = tree_scores(list(trees), *(np.repeat(part[None], len(trees), 0) for part in problem))
     for score, (tree, sequences) in zip(found, trees.items(), strict=True):
-        assert math.exp(score - log_z) == pytest.approx(math.fsum(share for share, _ in sequences), rel=1e-9)
+        assert math.exp(score - log_partition) == pytest.approx(math.fsum(share for share, _ in sequences), rel=1e-9)
         highest, tags = best_of_tree(tree, leaf, internal)
-        assert math.exp(highest - log_z) == pytest.approx(max(share for share, _ in sequences), rel=1e-9)
+        assert math.exp(highest - log_partition) == pytest.approx(max(share for share, _ in sequences), rel=1e-9)
         assert [share for share, sequence in sequences if sequence == tuple(tags)] == [
             pytest.approx(max(share for share, _ in sequences), rel=1e-9)
         ]
@@ -60,9 +60,9 @@ def test_a_flat_tree_of_many_words() -> None:
 def test_sequence_scores(problem: Problem) -> None:
     leaf, internal = (part[None] for part in problem)
     [tags] = best(leaf, internal, [leaf.shape[1]])
-    [log_z] = posteriors(leaf, internal, [leaf.shape[1]]).log_z
+    [log_partition] = marginals(leaf, internal, [leaf.shape[1]]).log_partition
     [score] = sequence_scores([tags], leaf, internal)
-    assert math.exp(score - log_z) == pytest.approx(enumerate_all(problem)[tuple(tags.tolist())], rel=1e-9)
+    assert math.exp(score - log_partition) == pytest.approx(enumerate_all(problem)[tuple(tags.tolist())], rel=1e-9)
     assert tree_scores([found.tolist() for found in heads([tags])], leaf, internal)[0] >= score - 1e-9
 
 

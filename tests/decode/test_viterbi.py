@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import brute_force
 from hexatagger.decode import best, heads, reference
-from hexatagger.errors import DecodeError, TagError
+from hexatagger.errors import DecodeError
 from hexatagger.tags import to_heads
 
 INF = math.inf
@@ -144,12 +144,6 @@ def test_levels_must_be_positive() -> None:
         best(np.zeros((1, 1, 2)), np.zeros((1, 0, 4)), [1], levels=0)
 
 
-def test_heads_of_illegal_tags_are_an_error() -> None:
-    for tags in ([1], [0, 2], [0, 2, 0], [0, 7, 1], [0, 4, 1], [0, 0, 0]):
-        with pytest.raises(TagError):
-            heads([np.array([0], np.int8), np.array(tags, np.int8)])
-
-
 @pytest.mark.parametrize("size", range(1, 8))
 def test_other_semirings(size: int) -> None:
     randomness = np.random.default_rng(size)
@@ -158,8 +152,6 @@ def test_other_semirings(size: int) -> None:
     sums = [brute_force.score(tags, leaf, internal) for tags in sequences]
     assert reference.total(leaf, internal, reference.COUNT) == len(sequences)
     assert reference.total(leaf, internal, reference.LOG) == pytest.approx(math.log(sum(map(math.exp, sums))))
-    ranked = reference.total(leaf, internal, reference.k_best(5))
-    assert [score for score, _ in ranked] == pytest.approx(sorted(sums, reverse=True)[:5])
 
 
 @pytest.mark.parametrize("size", [8, 12, 20])

@@ -1,42 +1,41 @@
-"""Scores → tags, exactly: the best legal sequence, how sure it is, what else there is, and what obeys constraints.
+"""Scores → tags: exact decoding, probabilities, k-best trees and constraints.
 
-For a batch of sentences at once:
+For a batch of sentences, from tag scores alone (the base system):
 
-    best                the best sequence, and `heads` of sequences
-    posteriors          log Z over legal sequences and the probability of every tag; `log_z` alone
+    best                the best sequence (Viterbi); `heads` gives the heads of sequences
+    marginals           the log partition function and the probability of every tag; `log_partition` alone
     arc_probabilities   the probability of every head of every word
-    candidates          the trees of the best sequences; their scores
-    kbest               the k best different trees with their probabilities
-    sample              draws from the distribution over legal sequences
-    sequence_scores     sums of scores; less log Z, log-probabilities
+    kbest               the k best distinct trees with their probabilities
+    candidates          the distinct trees of the best sequences with their scores, for reranking
+    sample              samples from the distribution over legal sequences
+    sequence_scores     scores of sequences; minus `log_partition`, log-probabilities
     tree_scores         the same for trees: all sequences of a tree together
 
-For one sentence with `Constraints`: `best_constrained`, `kbest_constrained`, and `probabilities_given` them. All take
-leaf and internal scores as `best` does.
+For one sentence with `Constraints` or head scores (extensions of ours, by a chart): `best_constrained`,
+`kbest_constrained` and `probabilities_given`. All take leaf and internal scores as `best` does.
+
+"Tag scores plus head (pointer) scores" is one objective. The chart optimises it exactly in O(N⁴); reranking the trees
+of the k best sequences (`candidates`) is its documented approximation in linear time.
 """
 
 from hexatagger.decode.arcs import Arcs, arc_probabilities
 from hexatagger.decode.chart.constraints import Constraints, check_constraints
-from hexatagger.decode.chart.probabilities import (
-    Constrained,
-    Given,
-    best_constrained,
-    kbest_constrained,
-    probabilities_given,
-)
-from hexatagger.decode.kbest import Ranked, candidates, kbest
-from hexatagger.decode.marginals import Posteriors, log_z, posteriors
+from hexatagger.decode.chart.kbest import ConstrainedTree, best_constrained, kbest_constrained
+from hexatagger.decode.chart.probabilities import Conditional, probabilities_given
+from hexatagger.decode.heads import heads
+from hexatagger.decode.kbest import RankedTree, candidates, kbest
+from hexatagger.decode.marginals import Marginals, log_partition, marginals
 from hexatagger.decode.sampling import sample
 from hexatagger.decode.tree_scores import sequence_scores, tree_scores
-from hexatagger.decode.viterbi import best, heads
+from hexatagger.decode.viterbi import best
 
 __all__ = [
     "Arcs",
-    "Constrained",
+    "Conditional",
+    "ConstrainedTree",
     "Constraints",
-    "Given",
-    "Posteriors",
-    "Ranked",
+    "Marginals",
+    "RankedTree",
     "arc_probabilities",
     "best",
     "best_constrained",
@@ -45,8 +44,8 @@ __all__ = [
     "heads",
     "kbest",
     "kbest_constrained",
-    "log_z",
-    "posteriors",
+    "log_partition",
+    "marginals",
     "probabilities_given",
     "sample",
     "sequence_scores",

@@ -1,11 +1,12 @@
-"""How sure: the mass of all legal sequences (log Z) and the exact posterior of every tag.
+"""The log partition function over legal sequences, and the exact marginal probability of every tag.
 
-A network scores tags one by one, but only legal sequences are trees. Here the scores are renormalised over these: the
-probability of a sequence is exp(sum of its scores) / Z. The table is that of `best`, filled with `logaddexp` instead of
-`maximum`, once for the sentences as they are and once for the sentences read from their end.
+A network scores tags one by one, but only legal sequences are trees. Scores are renormalised over legal sequences: the
+probability of a sequence is exp(sum of its scores) / Z. This is forward-backward on the table of `best`, in the log
+semiring: one table for the sentences, one for the reversed sentences.
 
-Exact up to rounding at any length: up to 64 words the table has all levels of depth there are; for longer sentences the
-row "deeper" bounds the mass that lies beyond the levels, and they are doubled until this is less than 1e-12 of all.
+The result is exact up to rounding at any length, in O(N · depth) per sentence. Up to 64 words the table has all levels
+of depth. For longer sentences the row "deeper" bounds the mass beyond the levels, which are doubled until the bound is
+below a share of 1e-12.
 """
 
 from collections.abc import Iterator
@@ -14,94 +15,107 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hexatagger.decode.lattice import greatest_depth
-from hexatagger.decode.table import Ints, Moves, Scores, alike, by_size, checked, fill, moves, refuse_impossible, total
+from hexatagger.decode.lattice import (
+    Ints,
+    Moves,
+    Scores,
+    check_scores,
+    fill,
+    longest_first,
+    max_depth,
+    moves,
+    refuse_impossible,
+    size_batches,
+    total,
+)
 
 _ALL_LEVELS = 32
-"""Sentences that cannot go deeper get all levels at once; the others begin with as many."""
+"""Initial number of depth levels: sentences that cannot go deeper need no second table."""
 _CELLS = 400_000
-"""How large a table may get; sentences are taken in parts accordingly."""
+"""Maximum size of a table; the batch is split accordingly."""
 _LOST = 1e-12
-"""The share of the mass that may lie deeper than the table goes."""
+"""Maximum share of the mass beyond the depth levels of the table."""
 
 
 @dataclass(frozen=True, slots=True)
-class Posteriors:
-    """The distribution over legal sequences; behind the end of a sentence all probabilities are 0."""
+class Marginals:
+    """The distribution over legal sequences; probabilities beyond the end of a sentence are 0."""
 
-    log_z: Scores
-    """Log of the sum of exp(score) over all legal sequences: (batch,); 0 for an empty sentence."""
+    log_partition: Scores
+    """Log of the sum of exp(score) over all legal sequences (log Z): (batch,); 0 for an empty sentence."""
     leaf: Scores
     """Probability of every leaf tag: (batch, words, 2)."""
     internal: Scores
     """Probability of every internal tag: (batch, words − 1, 4)."""
 
 
-def posteriors(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> Posteriors:
-    """Return log Z and the probability of every tag; scores as for `best`.
+def marginals(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> Marginals:
+    """Return the log partition function and the marginal probability of every tag; scores as for `best`. O(N · depth).
 
-    >>> found = posteriors(np.zeros((1, 3, 2)), np.zeros((1, 2, 4)), [3])
-    >>> round(float(np.exp(found.log_z[0])), 9)  # the legal sequences of three words
+    >>> found = marginals(np.zeros((1, 3, 2)), np.zeros((1, 2, 4)), [3])
+    >>> round(float(np.exp(found.log_partition[0])), 9)  # three words have 8 legal sequences
     8.0
     >>> found.leaf[0].round(9).tolist()  # the first word is always l, the last always r
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
-    leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
+    leaf_scores, internal_scores, sizes = check_scores(leaf, internal, lengths)
     totals = np.zeros(len(sizes))
     leaf_shares, internal_shares = np.zeros_like(leaf_scores), np.zeros_like(internal_scores)
-    for numbers, steps, value in mass(leaf_scores, internal_scores, sizes):
+    for numbers, steps, value in log_tables(leaf_scores, internal_scores, sizes):
         words = len(value)
         totals[numbers] = total(steps, value)
         leaves, nodes = leaf_scores[numbers, :words], internal_scores[numbers, : words - 1]
-        shares = _move_shares(steps, value, totals[numbers])
-        leaf_shares[numbers, :words], internal_shares[numbers, : words - 1] = _tag_shares(leaves, nodes, steps, shares)
-    return Posteriors(totals, leaf_shares, internal_shares)
+        shares = _move_probabilities(steps, value, totals[numbers])
+        leaf_shares[numbers, :words], internal_shares[numbers, : words - 1] = _tag_probabilities(
+            leaves, nodes, steps, shares
+        )
+    return Marginals(totals, leaf_shares, internal_shares)
 
 
-def log_z(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> Scores:
-    """Return log Z alone, as `posteriors` does: (batch,).
+def log_partition(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> Scores:
+    """Return the log partition function alone: (batch,). Scores as for `best`; O(N · depth).
 
-    >>> np.exp(log_z(np.zeros((1, 3, 2)), np.zeros((1, 2, 4)), [3])).round(9).tolist()
+    >>> np.exp(log_partition(np.zeros((1, 3, 2)), np.zeros((1, 2, 4)), [3])).round(9).tolist()
     [8.0]
     """
-    leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
+    leaf_scores, internal_scores, sizes = check_scores(leaf, internal, lengths)
     found = np.zeros(len(sizes))
-    for numbers, steps, value in mass(leaf_scores, internal_scores, sizes):
+    for numbers, steps, value in log_tables(leaf_scores, internal_scores, sizes):
         found[numbers] = total(steps, value)
     return found
 
 
-def mass(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Moves, Scores]]:
-    """Yield parts of a batch: numbers of sentences, their moves, and a table with all but 1e-12 of the mass."""
-    order = by_size(sizes)
-    short = greatest_depth(sizes[order]) <= _ALL_LEVELS
-    for numbers in (*order[~short][:, None], *alike(order[short], sizes, cells=_CELLS, power=2, least=64)):
+def log_tables(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Moves, Scores]]:
+    """Yield parts of a batch: sentence indices, moves, and a log-semiring table with all but 1e-12 of the mass."""
+    order = longest_first(sizes)
+    short = max_depth(sizes[order]) <= _ALL_LEVELS
+    for numbers in (*order[~short][:, None], *size_batches(order[short], sizes, cells=_CELLS, power=2, least=64)):
         longest = int(sizes[numbers[0]])
         steps = moves(leaf[numbers, :longest], internal[numbers, : longest - 1], sizes[numbers], np.logaddexp)
-        levels = max(1, min(int(greatest_depth(longest)), _ALL_LEVELS))
+        levels = max(1, min(int(max_depth(longest)), _ALL_LEVELS))
         while True:
             value = fill(steps, np.logaddexp, levels, deeper=False)
-            if levels >= greatest_depth(longest):
+            if levels >= max_depth(longest):
                 refuse_impossible(total(steps, value), numbers)
                 break
             bound = total(steps, fill(steps, np.logaddexp, levels))
             refuse_impossible(bound, numbers)
             if (total(steps, value) > bound - _LOST).all():
                 break
-            levels = min(2 * levels, int(greatest_depth(longest)))
+            levels = min(2 * levels, int(max_depth(longest)))
         yield numbers, steps, value
 
 
-def _move_shares(steps: Moves, value: Scores, totals: Scores) -> tuple[Scores, Scores, Scores]:
-    """Return the probabilities that words go up, stay and go down: each (words − 1, batch), the last words' 0."""
+def _move_probabilities(steps: Moves, value: Scores, totals: Scores) -> tuple[Scores, Scores, Scores]:
+    """Return the probabilities of going up, staying and going down: each (words − 1, batch), 0 for last words."""
     words, _, batch = value.shape
     up, stay, down = (np.zeros((max(0, words - 1), batch)) for _ in range(3))
     if words == 1:
         return up, stay, down
     up[0] = steps.sizes > 1
-    # What lies before word w is, in the sentence read from its end, what lies from word size − w on.
+    # The prefix before word w is the suffix from word size − w on of the reversed sentence.
     places = np.arange(1, words - 1)[:, None]
-    before = fill(steps.turned(), np.logaddexp, value.shape[1] - 3, deeper=False)
+    before = fill(steps.reversed(), np.logaddexp, value.shape[1] - 3, deeper=False)
     before = before[np.maximum(steps.sizes - places, 1), 1:-2, np.arange(batch)].transpose(0, 2, 1)
     inside = (places < steps.sizes - 1)[:, None]
     after = np.where(inside, value[2:], -np.inf)
@@ -115,10 +129,12 @@ def _move_shares(steps: Moves, value: Scores, totals: Scores) -> tuple[Scores, S
     return up, stay, down
 
 
-def _tag_shares(leaf: Scores, internal: Scores, steps: Moves, shares: tuple[Scores, ...]) -> tuple[Scores, Scores]:
-    """Divide the probabilities of moves among the tags that make them."""
+def _tag_probabilities(
+    leaf: Scores, internal: Scores, steps: Moves, shares: tuple[Scores, ...]
+) -> tuple[Scores, Scores]:
+    """Distribute the probabilities of moves over the tags that make them."""
     up, stay, down = (share.T for share in shares)
-    stay_left, l_left, r_left = divisions(leaf, internal)
+    stay_left, l_left, r_left = conditionals(leaf, internal)
     by_l, by_r = stay * stay_left, stay * (1 - stay_left)  # `l R·` and `r L·`
     leaves = np.zeros_like(leaf)
     leaves[:, :-1] = np.stack([up + by_l, down + by_r], axis=-1)
@@ -130,18 +146,18 @@ def _tag_shares(leaf: Scores, internal: Scores, steps: Moves, shares: tuple[Scor
     )
 
 
-def divisions(leaf: Scores, internal: Scores) -> tuple[Scores, Scores, Scores]:
-    """Return how choices divide: p(`l` | stay), p(head left | `L·`), p(head left | `R·`), each (batch, words − 1)."""
+def conditionals(leaf: Scores, internal: Scores) -> tuple[Scores, Scores, Scores]:
+    """Return p(`l` | stay), p(head left | `L·`) and p(head left | `R·`), each (batch, words − 1)."""
     l_child, r_child = (np.logaddexp(internal[:, :, side], internal[:, :, side + 1]) for side in (0, 2))
     return (
-        _part(leaf[:, :-1, 0] + r_child, leaf[:, :-1, 1] + l_child),
-        _part(internal[:, :, 0], internal[:, :, 1]),
-        _part(internal[:, :, 2], internal[:, :, 3]),
+        _share(leaf[:, :-1, 0] + r_child, leaf[:, :-1, 1] + l_child),
+        _share(internal[:, :, 0], internal[:, :, 1]),
+        _share(internal[:, :, 2], internal[:, :, 3]),
     )
 
 
-def _part(one: Scores, other: Scores) -> Scores:
-    """Return exp(one) / (exp(one) + exp(other)); 1 where both are −inf, as nothing is divided there."""
+def _share(one: Scores, other: Scores) -> Scores:
+    """Return exp(one) / (exp(one) + exp(other)); 1 where both are −inf, where the value does not matter."""
     whole = np.logaddexp(one, other)
     nothing = np.isneginf(whole)
     share: Scores = np.exp(np.where(nothing, 0.0, one) - np.where(nothing, 0.0, whole))

@@ -1,8 +1,8 @@
-"""The dynamic program in the plainest way, over a semiring: the specification of `batch`.
+"""The dynamic program in its plainest form, over any semiring: the specification of `viterbi` and `marginals`.
 
-One walk over the lattice, tag by tag, answers every question: give it another semiring to change the question. `BEST`
-keeps the best sequence, `LOG` sums probabilities (log Z), `COUNT` counts legal sequences, `k_best(k)` keeps k of them.
-It is slow and does not bound the depth: use `batch` for work.
+One pass over the lattice, tag by tag, answers every question; the semiring decides which. `BEST` keeps the best
+sequence (Viterbi), `LOG` gives the log partition function, `COUNT` the number of legal sequences. It is slow, O(N²)
+semiring operations with no bound on the depth: the tests and the benchmark compare the fast code with it.
 """
 
 import math
@@ -16,12 +16,12 @@ from hexatagger.tags.hexatag import Hexatag
 T = TypeVar("T")
 
 Path = tuple[float, tuple[Hexatag, ...]]
-"""A score and the tags that have it."""
+"""A score and its tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Semiring(Generic[T]):
-    """How to combine: `plus` over alternatives, `times` along a sequence; `weigh` takes in one scored tag."""
+    """A semiring: `plus` over alternatives, `times` along a sequence; `weigh` makes a value of one scored tag."""
 
     zero: T
     one: T
@@ -31,7 +31,7 @@ class Semiring(Generic[T]):
 
 
 def total(leaf: Sequence[Sequence[float]], internal: Sequence[Sequence[float]], semiring: Semiring[T]) -> T:
-    """Combine all legal sequences of a sentence: `leaf` is (words, 2), `internal` (words − 1, 4).
+    """Return the semiring sum over all legal sequences; `leaf` is (words, 2), `internal` (words − 1, 4).
 
     >>> zeros = [[0.0, 0.0]] * 3, [[0.0] * 4] * 2
     >>> total(*zeros, COUNT)  # Catalan(2) · 2²
@@ -54,7 +54,7 @@ def total(leaf: Sequence[Sequence[float]], internal: Sequence[Sequence[float]], 
 
 
 def best(leaf: Sequence[Sequence[float]], internal: Sequence[Sequence[float]]) -> list[Hexatag]:
-    """Return the best legal sequence; of equals, the first in dictionary order of the tags.
+    """Return the best legal sequence; ties go to the first in lexicographic order of the tags.
 
     >>> [str(tag) for tag in best([[0, 0], [0, 0]], [[0, 1, 0, 0]])]
     ['l', 'Lr', 'r']
@@ -98,18 +98,3 @@ COUNT: Semiring[int] = Semiring(
     times=lambda one, other: one * other,
     weigh=lambda tag, score: 1,
 )
-
-
-def k_best(k: int) -> Semiring[list[Path]]:
-    """Return the semiring of the k best sequences, best first.
-
-    >>> [score for score, _ in total([[0, 0], [0, 0]], [[3, 2, 9, 9]], k_best(5))]
-    [3.0, 2.0]
-    """
-    return Semiring(
-        zero=[],
-        one=[(0.0, ())],
-        plus=lambda one, other: sorted(one + other, key=_rank)[:k],
-        times=lambda one, other: sorted(((a + c, b + d) for a, b in one for c, d in other), key=_rank)[:k],
-        weigh=lambda tag, score: [(score, (tag,))],
-    )

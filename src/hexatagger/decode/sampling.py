@@ -1,53 +1,55 @@
-"""Exact draws from the distribution over legal sequences, read forwards off the table of `posteriors`."""
+"""Exact samples from the distribution over legal sequences: forward sampling from the table of `marginals`."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hexatagger.decode.marginals import divisions, mass
-from hexatagger.decode.table import Moves, Scores, Tags, checked
+from hexatagger.decode.lattice import Bools, Moves, Scores, Tags, check_scores
+from hexatagger.decode.marginals import conditionals, log_tables
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import Hexatag
 
 
 def sample(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, n: int, *, seed: int = 0) -> list[Tags]:
-    """Return n legal sequences for each sentence, (n, 2N−1), drawn with their probabilities; scores as for `best`.
+    """Return n independent samples for each sentence: (n, 2N−1) tags; scores as for `best`. O(N · (depth + n)).
 
-    The draws of a sentence depend on its scores, its length and the seed, not on what else is in the batch.
+    The samples of a sentence depend on its scores, its length and the seed, not on the rest of the batch.
 
     >>> [drawn] = sample(np.zeros((1, 2, 2)), [[[0, 0, 9, 9]]], [2], 1000, seed=1)
-    >>> np.unique(drawn, axis=0).tolist()  # half of them each
+    >>> np.unique(drawn, axis=0).tolist()  # half each
     [[0, 2, 1], [0, 3, 1]]
     >>> bool(470 < (drawn[:, 1] == 2).sum() < 530)
     True
     """
     if n < 0:
-        raise DecodeError(f"n is {n}: a number of samples is not negative")
-    leaf_scores, internal_scores, sizes = checked(leaf, internal, lengths)
+        raise DecodeError(f"n is {n}: the number of samples must not be negative")
+    leaf_scores, internal_scores, sizes = check_scores(leaf, internal, lengths)
     found = [np.zeros((n, 0), np.int8)] * len(sizes)
-    for numbers, steps, value in mass(leaf_scores, internal_scores, sizes):
+    for numbers, steps, value in log_tables(leaf_scores, internal_scores, sizes):
         words = len(value)
-        chances = [np.random.default_rng((seed, size)) for size in steps.sizes.tolist()]
-        drawn = _draw(leaf_scores[numbers, :words], internal_scores[numbers, : words - 1], steps, value, chances, n)
+        generators = [np.random.default_rng((seed, size)) for size in steps.sizes.tolist()]
+        drawn = _draw(leaf_scores[numbers, :words], internal_scores[numbers, : words - 1], steps, value, generators, n)
         for number, size, tags in zip(numbers.tolist(), steps.sizes.tolist(), drawn, strict=True):
             found[number] = tags[:, : 2 * size - 1].copy()
     return found
 
 
 def _draw(
-    leaf: Scores, internal: Scores, steps: Moves, value: Scores, chances: "list[np.random.Generator]", n: int
+    leaf: Scores, internal: Scores, steps: Moves, value: Scores, generators: "list[np.random.Generator]", n: int
 ) -> Tags:
-    """Draw n sequences of each sentence, each with its own source of chance: (batch, n, tags)."""
+    """Draw n sequences of each sentence, each sentence with its own random generator: (batch, n, tags)."""
     batch, words = leaf.shape[:2]
     tags = np.zeros((batch, n, 2 * words - 1), np.int8)
     depth = np.zeros((batch, n), np.intp)
     columns = np.arange(batch)[:, None]
-    stay_left, l_left, r_left = (share.T[:, :, None] for share in divisions(leaf, internal))
+    stay_left, l_left, r_left = (share.T[:, :, None] for share in conditionals(leaf, internal))
     reach = steps.reach.tolist()
     for word in range(words - 1):
         going = reach[word + 1]
         here = depth[:going]
-        # subtle: word by word from the sentence's own source, so that the rest of the batch makes no difference
-        chance = np.stack([source.random((3, n)) for source in chances[:going]], axis=1)  # move, leaf, head side
+        # subtle: word by word from the sentence's own generator, so that the rest of the batch makes no difference
+        chance = np.stack(
+            [generator.random((3, n)) for generator in generators[:going]], axis=1
+        )  # move, leaf, head side
         if word == 0:
             up = np.ones((going, n), np.bool_)
             down = ~up
@@ -70,9 +72,9 @@ def _draw(
     return tags
 
 
-def _choose(chance: Scores, up: Scores, stay: Scores, down: Scores) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return who goes up and who goes down."""
+def _choose(chance: Scores, up: Scores, stay: Scores, down: Scores) -> tuple[Bools, Bools]:
+    """Return which samples go up and which go down."""
     whole = up + stay + down
-    # subtle: below the sum after rounding too, so that a move of probability 0 is never made
+    # subtle: strictly below the sum even after rounding, so that a move of probability 0 is never made
     point = np.minimum(chance * whole, np.nextafter(whole, 0))
     return point < up, point >= up + stay

@@ -1,7 +1,7 @@
-"""Views of tables over spans, so that programs over spans work on all spans of a size at once.
+"""Strided views of span tables, so that span programs process all spans of a length in one numpy call.
 
-A table has any first axis (a batch, child sides) and then begin and end, perhaps more. The spans over `size` + 1 words
-lie on a straight line through it, and so do all their parts: nothing is copied.
+A table has any first axis (batch, child side), then begin and end, perhaps more. The spans of `size` + 1 words lie on a
+straight line through it, and so do all their parts: nothing is copied. Every view takes O(1).
 """
 
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from operator import mul
 
 import numpy as np
 
-from hexatagger.decode.table import Scores
+from hexatagger.decode.lattice import Scores
 
 
 def walk(table: Scores, start: Sequence[int], steps: Sequence[Sequence[int]], shape: Sequence[int]) -> Scores:
-    """View an unbroken table (any, …) from a place on, each axis of the view going so many steps along its axes.
+    """View a contiguous table (any, …) from `start` on; `steps` gives the direction of each axis of the view.
 
     >>> table = np.arange(9.0).reshape(1, 3, 3)
     >>> walk(table, (0, 1), [(1, 1)], (2,)).tolist()  # one above the diagonal
@@ -26,17 +26,17 @@ def walk(table: Scores, start: Sequence[int], steps: Sequence[Sequence[int]], sh
 
 
 def whole(table: Scores, size: int) -> Scores:
-    """View the spans over `size` + 1 words by their begin: (any, begin)."""
+    """View the spans of `size` + 1 words by their begin: (any, begin)."""
     return walk(table, (0, size), ((1, 1),), (table.shape[1] - size,))
 
 
 def left_parts(table: Scores, size: int) -> Scores:
-    """View the left parts of these spans, wherever they are split: (any, begin, split)."""
+    """View the left parts of these spans for every split: (any, begin, split)."""
     return walk(table, (0, 0), ((1, 1), (0, 1)), (table.shape[1] - size, size))
 
 
 def right_parts(table: Scores, size: int) -> Scores:
-    """View the right parts of these spans: (any, begin, split).
+    """View the right parts of these spans for every split: (any, begin, split).
 
     >>> table = np.array([[[0, 1, 2], [0, 11, 12], [0, 0, 22.0]]])
     >>> left_parts(table, 2).tolist(), right_parts(table, 2).tolist()  # words 0…0 and 1…2; 0…1 and 2…2

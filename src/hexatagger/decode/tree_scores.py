@@ -1,44 +1,43 @@
-"""The score of a sequence and of a tree: all sequences that stand for the same tree, taken together.
+"""Scores of sequences, and of trees: the log-sum over all sequences that stand for the same tree.
 
-A word takes in its left dependents nearest first and its right dependents nearest first, but nothing says in which
-order the two rows are mixed: with l and r dependents there are C(l + r, l) ways, each another binary head tree with
-other tags. What tag a node gets depends only on what is taken in next (a left dependent makes it a right child, a right
-one a left child), so the ways of a word are the paths through an l × r grid, and the words are independent of one
-another: a sum over exponentially many sequences takes O(Σ l·r), at most O(N²), usually O(N).
+A word takes its left dependents nearest first and its right dependents nearest first, but the two can be interleaved in
+any way: C(l + r, l) ways for l and r dependents, each a different binary head tree with different tags. The tag of a
+node depends only on what is attached next (a left dependent makes the node a right child, a right dependent a left
+child). So the interleavings of a word are the paths through an l × r grid, and words are independent of each other: the
+sum over exponentially many sequences takes O(Σ l·r), at most O(N²), usually O(N).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hexatagger.decode.lattice import Bools, Ints, Scores, check_scores
 from hexatagger.decode.reference import BEST, Path, Semiring, T
-from hexatagger.decode.table import Ints, Scores, checked
-from hexatagger.errors import TreeError
 from hexatagger.tags.hexatag import Hexatag, check_tags
-from hexatagger.tree import check_tree, is_projective
+from hexatagger.tree import check_projective
 
 _SIDES = ((Hexatag.L_HEAD_L, Hexatag.L_HEAD_R), (Hexatag.R_HEAD_L, Hexatag.R_HEAD_R))
 """Internal tags by child side and head side."""
 
 
-def sequence_scores(tags: Sequence[ArrayLike], leaf: ArrayLike, internal: ArrayLike) -> Scores:
-    """Return the sums of scores of one legal sequence per sentence: (batch,); less log Z, these are log-probabilities.
+def sequence_scores(tags: Iterable[ArrayLike], leaf: ArrayLike, internal: ArrayLike) -> Scores:
+    """Return the score of one legal sequence per sentence: (batch,). Minus `log_partition`, a log-probability. O(N).
 
     >>> sequence_scores([[0, 3, 1]], np.ones((1, 2, 2)), [[[0, 5, 0, 0]]]).tolist()
     [7.0]
     """
     rows = [np.asarray(sequence, np.intp) for sequence in tags]
     for sequence in rows:
-        check_tags(sequence.tolist())
-    leaf_scores, internal_scores, _ = checked(leaf, internal, [(len(sequence) + 1) // 2 for sequence in rows])
+        check_tags(sequence)
+    leaf_scores, internal_scores, _ = check_scores(leaf, internal, [(len(sequence) + 1) // 2 for sequence in rows])
     return sequence_scores_unchecked(rows, leaf_scores, internal_scores, np.arange(len(rows)))
 
 
 def sequence_scores_unchecked(
     tags: Sequence[NDArray[np.integer]], leaf: Scores, internal: Scores, owners: Ints
 ) -> Scores:
-    """Return the same for what is known to be right; `owners` are the sentences of the sequences."""
+    """Return the scores of sequences known to be legal; `owners` are the indices of their sentences."""
     sizes = np.array([len(sequence) for sequence in tags], np.intp)
     row = np.repeat(np.arange(len(sizes)), sizes)
     owner = owners[row]
@@ -51,17 +50,17 @@ def sequence_scores_unchecked(
     return np.bincount(row, scores, len(sizes)).astype(np.float64)
 
 
-def tree_total(heads: Sequence[int], weigh: Callable[[int, Hexatag], T], semiring: Semiring[T]) -> T:
-    """Combine all sequences of a projective tree over a semiring; `weigh` takes in a 0-based place and its tag.
+def tree_total(heads: Iterable[int], weigh: Callable[[int, Hexatag], T], semiring: Semiring[T]) -> T:
+    """Return the semiring sum over the sequences of a projective tree; `weigh` gets a 0-based place and its tag. O(N²).
 
     >>> from hexatagger.decode.reference import COUNT
     >>> tree_total([3, 3, 0, 3, 3], lambda place, tag: 1, COUNT)  # 2 left and 2 right dependents
     6
     """
-    _check_projective(heads)
+    heads = check_projective(heads)
     size = len(heads)
     begin, end = _ends(np.array(heads, np.intp) - 1, np.zeros(size, np.intp))
-    rows: list[tuple[list[int], list[int]]] = [([], []) for _ in range(size)]  # places of nodes, nearest first
+    rows: list[tuple[list[int], list[int]]] = [([], []) for _ in range(size)]  # places of nodes by side, nearest first
     for word in range(size, 0, -1):
         if (head := heads[word - 1]) > word:
             rows[head - 1][0].append(2 * int(end[word - 1]) + 1)
@@ -83,8 +82,8 @@ def _grid(
     weigh: Callable[[int, Hexatag], T],
     semiring: Semiring[T],
 ) -> T:
-    """Combine the ways in which one word takes in its dependents; `whole` is the child side of its whole subtree."""
-    # By dependents taken in on each side and the side of the last one (2: none); the last node has no tag yet.
+    """Return the sum over the interleavings of one word; `whole` is the child side of its whole subtree."""
+    # Keys: dependents attached on each side, and the side of the last (2: none). The last node has no tag yet.
     states: dict[tuple[int, int, int], T] = {(0, 0, 2): semiring.one}
 
     def close(state: tuple[int, int, int], side: int) -> T:
@@ -109,8 +108,8 @@ def _grid(
     return ends[0] if len(ends) == 1 else semiring.plus(*ends)
 
 
-def best_of_tree(heads: Sequence[int], leaf: Scores, internal: Scores) -> tuple[float, list[Hexatag]]:
-    """Return the best sequence of a tree and its score; `leaf` is (words, 2), `internal` (words − 1, 4).
+def best_of_tree(heads: Iterable[int], leaf: Scores, internal: Scores) -> tuple[float, list[Hexatag]]:
+    """Return the best sequence of a tree and its score; `leaf` is (words, 2), `internal` (words − 1, 4). O(N²).
 
     >>> score, tags = best_of_tree([2, 0, 2], np.zeros((3, 2)), np.array([[0.0, 0, 0, 0], [1, 0, 0, 0]]))
     >>> score, " ".join(map(str, tags))
@@ -119,32 +118,30 @@ def best_of_tree(heads: Sequence[int], leaf: Scores, internal: Scores) -> tuple[
 
     def weigh(place: int, tag: Hexatag) -> Path:
         scores = internal[place // 2, tag - 2] if place % 2 else leaf[place // 2, tag]
-        # The place travels with the tag, as tags come out of order: both in one number.
+        # Tags come out of order, so each carries its place: both in one number.
         return float(scores), (place * 6 + tag,)  # type: ignore[return-value]
 
     score, placed = tree_total(heads, weigh, BEST)
     return score, [Hexatag(number % 6) for number in sorted(placed)]
 
 
-def tree_scores(trees: Sequence[Sequence[int]], leaf: ArrayLike, internal: ArrayLike) -> Scores:
+def tree_scores(trees: Sequence[Iterable[int]], leaf: ArrayLike, internal: ArrayLike) -> Scores:
     """Return for one projective tree per sentence the log of the sum of exp(score) over its sequences: (batch,).
 
-    Less log Z, these are the log-probabilities of the trees. The same as `tree_total`, for a batch at once.
+    Minus `log_partition`, these are log-probabilities of trees. O(N²) per sentence, usually O(N).
 
     >>> tree_scores([[2, 0, 2]], np.zeros((1, 3, 2)), np.zeros((1, 2, 4))).tolist() == [np.log(2)]
     True
     """
-    leaf_scores, internal_scores, _ = checked(leaf, internal, [len(heads) for heads in trees])
-    for heads in trees:
-        _check_projective(heads)
-    arrays = [np.asarray(heads, np.intp) for heads in trees]
-    return tree_scores_unchecked(arrays, leaf_scores, internal_scores, np.arange(len(trees)))
+    arrays = [np.array(check_projective(heads), np.intp) for heads in trees]
+    leaf_scores, internal_scores, _ = check_scores(leaf, internal, [len(heads) for heads in arrays])
+    return tree_scores_unchecked(arrays, leaf_scores, internal_scores, np.arange(len(arrays)))
 
 
 def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores, owners: Ints) -> Scores:
-    """Return the same for what is known to be right; `owners` are the sentences of the trees."""
+    """Return the scores of trees known to be projective; `owners` are the indices of their sentences."""
     sizes = np.array([len(heads) for heads in trees], np.intp)
-    # All words of the batch in one row, with heads as places in it.
+    # All words of the batch in one row; heads are places in it.
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
     number = np.repeat(np.arange(len(sizes)), sizes)
     sentence = owners[number]
@@ -154,7 +151,7 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores,
     is_left, is_right = local + starts > words, (local >= 0) & (local + starts < words)
     head = np.where(local < 0, words, local + starts)
     leaves = leaf[sentence, words - starts]  # (words, 2)
-    # The node that joins a word to its head, by child side; 0 for the root, which is joined to nothing.
+    # The node that joins a word to its head, by child side; 0 for the root, which has none.
     gap = np.where(is_left, end, begin - 1) - starts
     joined = local >= 0
     nodes = np.zeros((len(words), 2))
@@ -166,7 +163,8 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores,
     both = (count_left > 0) & (count_right > 0)
     whole = is_right.astype(np.intp)
 
-    # One way only: the leaf and all nodes but the outermost are turned to the next dependent, the latter as the whole.
+    # Words with dependents on one side have one interleaving: the leaf and all nodes but the outermost face the next
+    # dependent, and the outermost is a child like the whole subtree.
     outermost = np.zeros(len(words), np.bool_)
     first, last = _outermost(head, words)
     outermost[first[first != words]] = outermost[last[last != words]] = True
@@ -184,21 +182,21 @@ def _grids(
     leaves: Scores,
     nodes: Scores,
     whole: Ints,
-    both: NDArray[np.bool_],
+    both: Bools,
     head: Ints,
-    is_left: NDArray[np.bool_],
-    is_right: NDArray[np.bool_],
+    is_left: Bools,
+    is_right: Bools,
     count_left: Ints,
     count_right: Ints,
 ) -> Scores:
-    """Sum over the ways of all words with dependents on both sides at once, along the diagonals of their grids."""
+    """Return the log-sums of all words with dependents on both sides at once, along the diagonals of their grids."""
     number = np.cumsum(both) - 1
     rows = int(both.sum())
     lefts, rights = count_left[both], count_right[both]
     most_left, most_right = int(lefts.max()), int(rights.max())
-    # Node scores by word, child side, and how many dependents of that side are taken in then (nearest first).
+    # Node scores by child side, word, and number of dependents attached on that side (nearest first).
     left = np.full((2, rows, most_left + 1), -np.inf)
-    # The right ones lie backwards from `origin`, so that a diagonal is a slice; around them nothing.
+    # The right ones lie backwards from `origin`, so that a diagonal is a slice; the rest is −inf.
     origin = most_left + most_right
     right = np.full((2, rows, origin + most_left), -np.inf)
     for table, members, order in ((left, is_left, -1), (right, is_right, 1)):
@@ -207,14 +205,14 @@ def _grids(
         owner = number[head[chosen]]
         rank = np.arange(len(chosen)) - np.searchsorted(owner, owner) + 1
         table[:, owner, rank if order < 0 else origin - rank] = nodes[chosen].T
-    by_left = np.full((rows, most_left + 1), -np.inf)  # after a step, by left dependents taken in: the last was left
+    by_left = np.full((rows, most_left + 1), -np.inf)  # by left dependents attached; the last attached was left
     by_right = by_left.copy()
     by_left[:, 1], by_right[:, 0] = leaves[:, 1], leaves[:, 0]
     found = np.empty(rows)
     every = np.arange(rows)
     for taken in range(1, most_left + most_right + 1):
         ahead = right[:, :, origin - taken : origin - taken + most_left + 1]
-        closed = np.logaddexp(by_left + left, by_right + ahead)  # (child side, words, left dependents)
+        closed = np.logaddexp(by_left + left, by_right + ahead)  # (child side, word, left dependents)
         done = lefts + rights == taken
         found[done] = closed[whole[done], every[done], lefts[done]]
         by_left[:, 1:], by_left[:, 0] = closed[1, :, :-1], -np.inf
@@ -223,10 +221,10 @@ def _grids(
 
 
 def _outermost(head: Ints, words: Ints) -> tuple[Ints, Ints]:
-    """Return the first left and the last right dependent of every word, the word itself where there is none."""
+    """Return the first left and the last right dependent of every word, or the word itself if it has none."""
     first, last = words.copy(), words.copy()
     lefts, rights = words[head > words][::-1], words[head < words]
-    first[head[lefts]], last[head[rights]] = lefts, rights  # of several, the one written last stays
+    first[head[lefts]], last[head[rights]] = lefts, rights  # the last assignment wins
     return first, last
 
 
@@ -234,14 +232,8 @@ def _ends(local: Ints, starts: Ints) -> tuple[Ints, Ints]:
     """Return the first and the last word of every subtree."""
     words = np.arange(len(local))
     begin, end = _outermost(np.where(local < 0, words, local + starts), words)
-    while True:  # every round doubles the steps taken
+    while True:  # pointer doubling
         further = begin[begin], end[end]
         if np.array_equal(further[0], begin) and np.array_equal(further[1], end):
             return begin, end
         begin, end = further
-
-
-def _check_projective(heads: Sequence[int]) -> None:
-    check_tree(heads)
-    if not is_projective(heads):
-        raise TreeError("the tree is not projective: only projective trees have hexatags")

@@ -1,4 +1,7 @@
-"""Tree ⇄ tags, pure Python: what the network learns to predict, and how a prediction becomes a tree again."""
+"""Tree ⇄ tags in pure Python: what the network learns to predict, and how predictions become trees.
+
+Arguments can be lists or numpy arrays, such as the functions of `hexatagger.decode` return.
+"""
 
 from hexatagger.tags.bht import BHT, heads_to_tree, tags_to_tree, tree_to_heads, tree_to_tags
 from hexatagger.tags.hexatag import Hexatag, Order, check_tags, depth_needed, from_heads, is_legal, to_heads

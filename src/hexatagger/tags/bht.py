@@ -1,24 +1,24 @@
-"""The binary head tree as an object, with the two algorithms of the paper's appendix, for those who want to see it.
+"""The binary head tree (BHT) as an object, with the two algorithms of the paper's appendix.
 
-`hexatag` goes from heads to tags and back without it; here is the long way round, heads ⇄ binary head tree ⇄ tags,
-which draws, teaches and serves as an oracle in the tests. Algorithm 1 of the paper pops the two items of its right
-loop in the wrong order: the dependent's subtree is on top of the stack and is the right child.
+`hexatag` converts between heads and tags without building the tree. This module takes the long way, heads ⇄ BHT ⇄ tags:
+for drawings, for teaching, and as an oracle in the tests. Algorithm 1 of the paper pops the two items of its right loop
+in the wrong order: the dependent's subtree is on top of the stack and becomes the right child.
 
-Relations are no part of this. Nothing here recurses, so a tree may be 10,000 words deep.
+Deprels are not part of this. Nothing recurses, so a tree may be 10,000 words deep. Every function is O(N).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from hexatagger.errors import TreeError, check_choice
+from hexatagger.errors import TagError, TreeError, check_choice
 from hexatagger.tags.hexatag import Hexatag, Order, check_tags
-from hexatagger.tree import check_tree, is_projective
+from hexatagger.tree import check_projective, plain
 
 
 @dataclass(slots=True, eq=False)
 class BHT:
-    """A node: a leaf has a `word` (1-based), an internal node two children and the `side` on which its head is."""
+    """A node: a leaf has a `word` (1-based), an internal node has two children and the `side` of its head."""
 
     word: int = 0
     side: Literal["L", "R"] | None = None
@@ -27,16 +27,16 @@ class BHT:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether this is a word."""
+        """Whether this node is a word."""
         return self.word > 0
 
     @property
     def children(self) -> "tuple[BHT, ...]":
-        """The two children, none of a leaf."""
+        """The two children; a leaf has none."""
         return tuple(child for child in (self.left, self.right) if child is not None)
 
     def inorder(self) -> "Iterator[BHT]":
-        """Yield leaf 1, internal 1, leaf 2, …, leaf N."""
+        """Yield the nodes in in-order: leaf 1, internal 1, leaf 2, …, leaf N."""
         stack: list[BHT] = []
         current: BHT | None = self
         while stack or current:
@@ -53,7 +53,7 @@ class BHT:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        """Write a leaf as its number, an internal node as side and children, an open slot as `?`."""
+        """Format a leaf as its number, an internal node as side and children, an open slot as `?`."""
         parts: list[str] = []
         stack: list[BHT | str] = [self]
         while stack:
@@ -67,22 +67,22 @@ class BHT:
         return "".join(parts)
 
 
-def heads_to_tree(heads: Sequence[int], order: Order = "left") -> BHT:
-    """Build the binary head tree of a projective tree (Algorithm 1, with its right loop mended).
+def heads_to_tree(heads: Iterable[int], order: Order = "left") -> BHT:
+    """Build the binary head tree of a projective tree (Algorithm 1, with its right loop corrected).
 
     >>> str(heads_to_tree([2, 0, 4, 2])), str(heads_to_tree([2, 0, 4, 2], "right"))
     ('L(R(1 2) R(3 4))', 'R(1 L(2 R(3 4)))')
     """
     check_choice("order", order, get_args(Order))
-    check_tree(heads)
-    if not heads or not is_projective(heads):
-        raise TreeError("a binary head tree has words and comes from a projective tree")
+    heads = check_projective(heads)
+    if not heads:
+        raise TreeError("an empty sentence has no binary head tree")
     lefts: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     rights: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, 1):
         (lefts if word < head else rights)[head].append(word)
     stack: list[BHT] = []
-    # What the recursion would do, as a list of things still to do: visit a word, or join the top two items.
+    # The recursion as an agenda: visit a word, or join the top two items.
     todo: list[int | Literal["L", "R"]] = [rights[0][0]]
     while todo:
         job = todo.pop()
@@ -128,7 +128,7 @@ def tree_to_heads(tree: BHT) -> list[int]:
 
 
 def tree_to_tags(tree: BHT) -> list[Hexatag]:
-    """Read the tags off a binary head tree, in order.
+    """Read the tags off a binary head tree in in-order.
 
     >>> [str(tag) for tag in tree_to_tags(heads_to_tree([2, 0, 4, 2]))]
     ['l', 'Lr', 'r', 'Ll', 'l', 'Rr', 'r']
@@ -146,24 +146,28 @@ def tree_to_tags(tree: BHT) -> list[Hexatag]:
     return tags
 
 
-def tags_to_tree(tags: Sequence[int]) -> BHT:
-    """Build the binary head tree of legal tags, as the left-corner shift-reduce machine of the paper does.
+def tags_to_tree(tags: Iterable[int]) -> BHT:
+    """Build the binary head tree of legal tags with the paper's left-corner shift-reduce automaton.
 
     >>> str(tags_to_tree(tree_to_tags(heads_to_tree([2, 0, 4, 2]))))
     'L(R(1 2) R(3 4))'
     """
+    tags = plain(tags)
+    if not tags:
+        raise TagError("an empty sentence has no binary head tree")
     *_, stack = steps(tags)
     return stack[0]
 
 
-def steps(tags: Sequence[int]) -> Iterator[list[BHT]]:
-    """Yield the stack after every tag (the paper's table); an open slot is a node whose `right` is None.
+def steps(tags: Iterable[int]) -> Iterator[list[BHT]]:
+    """Yield the stack after every tag, as in the paper's table; an open slot is a node whose `right` is None.
 
-    The list and its trees grow in place: look at each before asking for the next.
+    The list and its trees are modified in place: inspect each stack before asking for the next.
     """
+    tags = plain(tags)
     check_tags(tags)
     stack: list[BHT] = []
-    open_nodes: list[BHT] = []  # the node with the open slot of every item that has one, the last item's last
+    open_nodes: list[BHT] = []  # the node with the open slot of each item that has one, topmost last
     for position, number in enumerate(tags):
         tag = Hexatag(number)
         if tag == Hexatag.LEAF_L:

@@ -1,25 +1,26 @@
-"""Projective tree ⇄ hexatags, each way in one pass.
+"""Projective tree ⇄ hexatags, each in one pass.
 
-The tags of a tree are those of its binary head tree read in order (leaf 1, internal 1, leaf 2, …, leaf N), but the
-binary head tree itself is never built here: see `bht` for it as an object. In order, the internal node between words
-k and k+1 is the one whose left part ends with word k. Amini, Liu and Cotterell (2023), "Hexatagging: Projective
-Dependency Parsing as Tagging".
+The tags of a tree are those of its binary head tree in in-order (leaf 1, internal 1, leaf 2, …, leaf N). The binary
+head tree itself is not built here; `bht` has it as an object. The internal node between words k and k+1 is the node
+whose left part ends with word k. Amini, Liu and Cotterell (2023), "Hexatagging: Projective Dependency Parsing as
+Tagging".
 
-Relations are no part of this: the relation of a word goes with its leaf tag and is kept beside it.
+Deprels are not part of this: the deprel of a word belongs to its leaf tag and is stored separately. Heads and tags can
+be lists or numpy arrays, such as the functions of `hexatagger.decode` return; results are lists. Everything is O(N).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Literal, get_args
 
-from hexatagger.errors import TagError, TreeError, check_choice
-from hexatagger.tree import check_tree, is_projective
+from hexatagger.errors import TagError, check_choice
+from hexatagger.tree import check_projective, plain
 
 Order = Literal["left", "right"]
 
 
 class Hexatag(IntEnum):
-    """The six tags; the name says child side, then (internal tags) on which side the head is."""
+    """The six tags; a name gives the child side and, for internal tags, the side of the head."""
 
     LEAF_L = 0
     LEAF_R = 1
@@ -33,28 +34,26 @@ class Hexatag(IntEnum):
 
 
 SYMBOLS = ("l", "r", "Ll", "Lr", "Rl", "Rr")
-"""How the tags are written, in their order."""
+"""The written form of each tag, in numerical order."""
 
 BY_SYMBOL = {symbol: Hexatag(number) for number, symbol in enumerate(SYMBOLS)}
 
 DEPTH_CHANGE = (1, 0, 0, 0, -1, -1)
-"""What each tag does to the number of items on the stack."""
+"""The change of the stack depth by each tag."""
 
 
-def from_heads(heads: Sequence[int], order: Order = "left") -> list[Hexatag]:
-    """Return the 2N−1 tags of a projective tree; `order` says which dependents of a word are taken in first.
+def from_heads(heads: Iterable[int], order: Order = "left") -> list[Hexatag]:
+    """Return the 2N−1 tags of a projective tree; `order` is the side whose dependents a word takes first. O(N).
 
     >>> " ".join(map(str, from_heads([2, 0, 4, 2])))  # She reads fascinating papers
     'l Lr r Ll l Rr r'
     """
     check_choice("order", order, get_args(Order))
-    check_tree(heads)
-    if not is_projective(heads):
-        raise TreeError("the tree is not projective: lift it first (hexatagger.tags.lift, --lift on the command line)")
+    heads = check_projective(heads)
     size = len(heads)
     if size == 0:
         return []
-    # Outermost dependents of every word: `first` on its left, `last` on its right; the word itself where it has none.
+    # Outermost dependents of every word: `first` on its left, `last` on its right, or the word itself if there is none.
     first, last = list(range(size + 1)), list(range(size + 1))
     for word in range(size, 0, -1):
         if (head := heads[word - 1]) > word:
@@ -62,7 +61,7 @@ def from_heads(heads: Sequence[int], order: Order = "left") -> list[Hexatag]:
     for word in range(1, size + 1):
         if (head := heads[word - 1]) < word:
             last[head] = word
-    # Where the subtree of a word begins and ends: it shares its first word with its first dependent, which is known.
+    # First and last word of every subtree: a subtree begins where that of its first dependent begins, already known.
     begin, end = list(range(size + 1)), list(range(size + 1))
     for word in range(1, size + 1):
         begin[word] = begin[first[word]]
@@ -70,13 +69,13 @@ def from_heads(heads: Sequence[int], order: Order = "left") -> list[Hexatag]:
         end[word] = end[last[word]]
 
     def whole_is_right(word: int) -> bool:
-        """Say whether the node of the word's whole subtree is a right child; the top counts as left."""
+        """Return whether the node of the word's whole subtree is a right child; the top node counts as left."""
         return 0 < heads[word - 1] < word
 
     tags = [Hexatag.LEAF_L] * (2 * size - 1)
     for word, head in enumerate(heads, 1):
         has_left, has_right = first[word] < word, last[word] > word
-        # The leaf is the right child if the next thing around it is a left dependent.
+        # The leaf is a right child if the word takes a left dependent next.
         if has_left and (order == "left" or not has_right):
             right_child = True
         elif has_right:
@@ -86,7 +85,7 @@ def from_heads(heads: Sequence[int], order: Order = "left") -> list[Hexatag]:
         tags[2 * word - 2] = Hexatag.LEAF_R if right_child else Hexatag.LEAF_L
         if head == 0:
             continue
-        # The internal node that joins the word to its head, and what comes around that node next.
+        # The internal node that joins the word to its head; its side depends on what the head takes next.
         if word < head:
             if word > first[head]:
                 right_child = True
@@ -102,17 +101,18 @@ def from_heads(heads: Sequence[int], order: Order = "left") -> list[Hexatag]:
     return tags
 
 
-def to_heads(tags: Sequence[int]) -> list[int]:
-    """Return the heads that a legal tag sequence stands for.
+def to_heads(tags: Iterable[int]) -> list[int]:
+    """Return the heads of a legal tag sequence, in O(N).
 
-    A stack item is what stands on a legal prefix: a finished tree, known by its `head`, or one with an open slot at its
-    right edge. Of an open item we keep its head if known, the word that the slot's filler will depend on (0: none yet),
-    and the words that wait for the filler as their head. Every word waits at most once, so this is linear.
+    A stack item is a complete subtree, represented by its head, or a subtree with an open slot at its right edge. For
+    an open item we keep its head if known, the governor of the slot's filler (0: none yet), and the words that wait for
+    the filler as their head. Every word waits at most once.
 
     >>> tags = [Hexatag.LEAF_L, Hexatag.L_HEAD_R, Hexatag.LEAF_R]
     >>> to_heads(tags)
     [2, 0]
     """
+    tags = plain(tags)
     check_tags(tags)
     heads = [0] * ((len(tags) + 1) // 2)
     stack: list[tuple[int, int, list[int]]] = []  # open items below the top: head, governor of the slot, waiting
@@ -121,7 +121,7 @@ def to_heads(tags: Sequence[int]) -> list[int]:
         if position % 2 == 0:
             word = position // 2 + 1
             if tag == Hexatag.LEAF_L:
-                # A new finished item of one word on top of the open one.
+                # Push a complete item of one word.
                 stack.append((item_head, governor, waiting))
                 item_head, governor, waiting = word, 0, []
                 continue
@@ -134,10 +134,10 @@ def to_heads(tags: Sequence[int]) -> list[int]:
                 item_head = word
             waiting = []
             continue
-        # An internal node over the finished top item.
+        # An internal node over the complete top item.
         joined = item_head
         if tag in (Hexatag.R_HEAD_L, Hexatag.R_HEAD_R):
-            item_head, governor, waiting = stack.pop()  # it fills the slot of the item below, and opens it anew
+            item_head, governor, waiting = stack.pop()  # fills the slot of the item below, and opens a new one in it
         else:
             item_head, governor, waiting = 0, 0, []
         if tag in (Hexatag.L_HEAD_L, Hexatag.R_HEAD_L):
@@ -153,14 +153,15 @@ def to_heads(tags: Sequence[int]) -> list[int]:
     return heads
 
 
-def check_tags(tags: Sequence[int]) -> None:
-    """Raise TagError unless the tags are those of some tree: leaf and internal in turn, and the stack never runs dry.
+def check_tags(tags: Iterable[int]) -> None:
+    """Raise TagError unless the tags are legal: leaf and internal tags alternate and the stack never runs empty.
 
     >>> check_tags([Hexatag.LEAF_R])
     Traceback (most recent call last):
         ...
     hexatagger.errors.TagError: tag 1 (r) leaves 0 items on the stack: at least 1 is needed
     """
+    tags = plain(tags)
     if not tags:
         return
     if len(tags) % 2 == 0:
@@ -178,11 +179,11 @@ def check_tags(tags: Sequence[int]) -> None:
                 f"tag {position + 1} ({SYMBOLS[tag]}) leaves {depth} items on the stack: at least 1 is needed"
             )
     if depth != 1:
-        raise TagError(f"{depth} items are left on the stack: a tree is one")
+        raise TagError(f"{depth} items are left on the stack: a tree leaves one")
 
 
-def is_legal(tags: Sequence[int]) -> bool:
-    """Say whether the tags are those of some tree."""
+def is_legal(tags: Iterable[int]) -> bool:
+    """Return whether the tags are those of some tree."""
     try:
         check_tags(tags)
     except TagError:
@@ -190,14 +191,14 @@ def is_legal(tags: Sequence[int]) -> bool:
     return True
 
 
-def depth_needed(tags: Sequence[int]) -> int:
-    """Return the greatest number of items on the stack on the way.
+def depth_needed(tags: Iterable[int]) -> int:
+    """Return the greatest stack depth of a tag sequence.
 
     >>> depth_needed(from_heads([2, 0, 4, 2]))
     2
     """
     depth = deepest = 0
-    for tag in tags:
+    for tag in plain(tags):
         depth += DEPTH_CHANGE[tag]
         deepest = max(deepest, depth)
     return deepest

@@ -1,18 +1,18 @@
 """(form, lemma) ⇄ edit script, so that a lemma is a tag from a fixed set.
 
-A script says which case the form is put into first, then how many characters are cut at its front and back and what is
-put there instead: "reads" → "read" and "Sees" → "see" are one script, (lower, cut 1 at the back). The script of a pair
-is the one that cuts and adds least. A lemma that shares nothing with its form is spelt out whole ("went" → "go" shares
-nothing, "is" → "be" neither).
+A script first changes the case of the form, then replaces a number of characters at the front and at the back: "reads"
+→ "read" and "Sees" → "see" have the same script (lower case, remove 1 at the back). Of all scripts for a pair, the one
+with the fewest characters removed and added is taken. A lemma that shares no character with its form is stored whole
+("went" → "go", "is" → "be").
 
-What it does not do: changes in the middle of a word are cut and added from the nearer end.
+Not supported: edits in the middle of a word. They are expressed as edits of a whole prefix or suffix.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
 
 _CASES: dict[str, Callable[[str], str]] = {
-    # In order of preference: of two cases that need as few edits, the earlier.
+    # In order of preference: ties go to the earlier case.
     "lower": str.lower,
     "keep": str,
     "title": lambda form: form[:1].upper() + form[1:].lower(),
@@ -23,10 +23,10 @@ _WHOLE = "whole"
 
 @lru_cache(maxsize=1 << 16)
 def to_script(form: str, lemma: str) -> str:
-    r"""Return the script that makes the lemma of the form.
+    r"""Return the script that turns the form into the lemma, in O(len(form) · len(lemma)).
 
-    Its fields are separated by tabs, which no column of a treebank contains: case, cut in front, add in front, cut at
-    the back, add at the back; or `whole` and the lemma.
+    Its fields are separated by tabs, which no column of a treebank contains: case, number of characters removed in
+    front, prefix, number removed at the back, suffix; or `whole` and the lemma.
 
     >>> to_script("Studies", "study")
     'lower\t0\t\t3\ty'
@@ -47,7 +47,7 @@ def to_script(form: str, lemma: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def apply_script(form: str, script: str) -> str:
-    r"""Return the lemma that the script makes of the form; of a form that is too short, the form as it is.
+    r"""Return the lemma that the script makes of the form; a form that is too short for it is returned unchanged.
 
     >>> apply_script("Parties", "lower\t0\t\t3\ty")
     'party'
@@ -64,7 +64,7 @@ def apply_script(form: str, script: str) -> str:
 
 
 def _longest_common(first: str, second: str) -> tuple[int, int, int]:
-    """Return where the longest common part starts in both, and its length; the leftmost of equals."""
+    """Return where the longest common substring starts in both, and its length; ties go to the leftmost."""
     best = (0, 0, 0)
     row = [0] * (len(second) + 1)
     for i, character in enumerate(first, 1):

@@ -1,67 +1,68 @@
-r"""Non-projective tree ⇄ projective tree, with marks on the relations that say how to go back.
+r"""Non-projective tree ⇄ projective tree: the pseudo-projective transformation.
 
-Hexatags can only spell projective trees. The pseudo-projective transformation of Nivre and Nilsson (2005,
-"Pseudo-Projective Dependency Parsing", ACL) lifts each offending word to the head of its head until no arc is
-non-projective, and marks relations so that a parser trained on them predicts where a word was lifted from:
+Hexatags can only represent projective trees. The pseudo-projective transformation of Nivre and Nilsson (2005,
+"Pseudo-Projective Dependency Parsing", ACL) lifts the dependent of each non-projective arc to the head of its head
+until no arc is non-projective. It marks deprels so that a parser trained on them predicts where a word came from:
 
-    head        `rel|first` on a lifted word, where `first` is the relation of the head it had first
+    head        `rel|first` on a lifted word, where `first` is the deprel of its original head
     path        `rel|` on a lifted word, `rel%` on every head that a word was lifted over
     head+path   both: `rel|first`, `rel%`, and `rel|first%` on a word that was lifted and lifted over
 
-In "What did she say happened", "What" depends on "happened" across "say". `lift` hangs it under "say":
+In "What did she say happened", "What" depends on "happened" across "say". `lift` attaches it to "say":
 
     heads     5      4    4      0     4              4            4    4      0     4
     deprels   nsubj  aux  nsubj  root  ccomp    ⇄     nsubj|ccomp  aux  nsubj  root  ccomp%
 
-Both directions give what MaltParser 1.9.2 gives (its `head`, `path` and `head+path`, covered roots left alone), down
-to the order in which it visits words. One thing is ours: `|`, `%` and `\` that belong to a relation are escaped with a
-backslash, so that any relation survives.
+Both directions give the results of MaltParser 1.9.2 (its `head`, `path` and `head+path`, covered roots ignored), down
+to the order in which it visits words. One addition is ours: `|`, `%` and `\` that belong to a deprel are escaped with a
+backslash, so that any deprel survives.
 
-Not done here: MaltParser's other schemes (baseline, trace) and its treatment of covered roots. Going back is a search,
-no proof: some gold arcs are not found again, so score against the untouched treebank, never against a round trip.
+Not supported: MaltParser's other schemes (baseline, trace) and its treatment of covered roots. `unlift` is a heuristic
+search that misses some arcs, so score against the original treebank, never against a round trip.
 """
 
 import re
 from bisect import bisect, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Literal, get_args
 
-from hexatagger.errors import ConfigError
-from hexatagger.tree import check_tree, is_projective
+from hexatagger.errors import check_choice
+from hexatagger.tree import check_tree, is_projective, plain
 
 Scheme = Literal["head", "path", "head+path"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
-# A relation, perhaps `|` and the relation looked for, perhaps `%`; a backslash takes the next character's meaning away.
+# A deprel, optionally `|` and the deprel of the original head, optionally `%`; a backslash escapes a character.
 _LABEL = re.compile(r"((?:\\.|[^|%])*)(?:\|((?:\\.|[^%])*))?(%)?", re.DOTALL)
 _SPECIAL = re.compile(r"[\\|%]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-def lift(heads: Sequence[int], deprels: Sequence[str], scheme: Scheme = "head+path") -> tuple[list[int], list[str]]:
-    """Make a tree projective and mark its relations for the way back; a projective tree stays as it is.
+def lift(heads: Iterable[int], deprels: Sequence[str], scheme: Scheme = "head+path") -> tuple[list[int], list[str]]:
+    """Make a tree projective and mark its deprels for `unlift`; a projective tree stays as it is, in O(N).
 
     >>> lift([5, 4, 4, 0, 4], ["nsubj", "aux", "nsubj", "root", "ccomp"])
     ([4, 4, 4, 0, 4], ['nsubj|ccomp', 'aux', 'nsubj', 'root', 'ccomp%'])
     >>> lift([5, 4, 4, 0, 4], ["nsubj", "aux", "nsubj", "root", "ccomp"], "path")[1]
     ['nsubj|', 'aux', 'nsubj', 'root', 'ccomp%']
     """
-    _check_scheme(scheme)
-    relations = [_SPECIAL.sub(r"\\\g<0>", deprel) for deprel in deprels]
+    check_choice("pseudo-projective scheme", scheme, SCHEMES)
+    heads = plain(heads)
+    plain_deprels = [_SPECIAL.sub(r"\\\g<0>", deprel) for deprel in deprels]
     if is_projective(heads):
-        return list(heads), relations
+        return heads, plain_deprels
     check_tree(heads, single_root=False)
 
     up = [0, *heads]
     dependents = _dependents(up)
     start, end = _runs(up, dependents)
-    first_head: dict[int, int] = {}  # of the lifted words
-    passed: set[int] = set()  # the heads that a word was lifted over
+    first_head: dict[int, int] = {}  # of lifted words
+    passed: set[int] = set()  # heads that a word was lifted over
 
-    # An arc is projective if the word lies in its head's run. Lifting a word shortens the run of the head it leaves and
-    # changes no other: no run ever grows, so a word in the queue stays non-projective until its turn comes.
-    # subtle: the shortest arc goes first, by its length in the original tree, however far the word was lifted since.
+    # An arc is projective if the word lies in its head's run. Lifting a word shortens the run of its old head and
+    # changes no other run. Runs never grow, so a word in the queue stays non-projective until it is processed.
+    # subtle: the shortest arc goes first, by its length in the original tree, however far the word has been lifted.
     queue = [(abs(word - head), word) for word, head in enumerate(heads, 1) if not start[head] <= word <= end[head]]
     heapify(queue)
     while queue:
@@ -83,39 +84,40 @@ def lift(heads: Sequence[int], deprels: Sequence[str], scheme: Scheme = "head+pa
             if not start[head] <= other <= end[head]:
                 heappush(queue, (abs(other - heads[other - 1]), other))
 
-    marked = list(relations)
+    marked = list(plain_deprels)
     for word, head in first_head.items():
-        # subtle: the relations in marks are unmarked ones, so `marked` must not be read here.
-        marked[word - 1] += "|" if scheme == "path" else "|" + relations[head - 1]
+        # subtle: marks contain unmarked deprels, so `marked` must not be read here.
+        marked[word - 1] += "|" if scheme == "path" else "|" + plain_deprels[head - 1]
     if scheme != "head":
         for word in passed:
             marked[word - 1] += "%"
     return up[1:], marked
 
 
-def unlift(heads: Sequence[int], deprels: Sequence[str], scheme: Scheme = "head+path") -> tuple[list[int], list[str]]:
-    """Move the marked words back down to their heads and remove all marks.
+def unlift(heads: Iterable[int], deprels: Sequence[str], scheme: Scheme = "head+path") -> tuple[list[int], list[str]]:
+    """Move marked words back to their heads and remove all marks.
 
-    The marks may be a parser's guess: any tree with any strings as relations will do. A word whose head is not found
-    stays where it is; a tree stays a tree, and its root the root.
+    The marks may be predictions: any tree with any strings as deprels is accepted. A word whose head is not found stays
+    where it is. A tree stays a tree and keeps its root. O(N) without marks.
 
     >>> unlift([4, 4, 4, 0, 4], ["nsubj|ccomp", "aux", "nsubj", "root", "ccomp%"])
     ([5, 4, 4, 0, 4], ['nsubj', 'aux', 'nsubj', 'root', 'ccomp'])
     >>> unlift([2, 0], ["nsubj|xcomp", "root|%"])
     ([2, 0], ['nsubj', 'root'])
     """
-    _check_scheme(scheme)
-    if not _SPECIAL.search("".join(deprels)):  # as almost always: no mark, nothing escaped
-        return list(heads), list(deprels)
+    check_choice("pseudo-projective scheme", scheme, SCHEMES)
+    heads = plain(heads)
+    if not _SPECIAL.search("".join(deprels)):  # the usual case: no mark, nothing escaped
+        return heads, list(deprels)
     labels = [_split(deprel) for deprel in deprels]
-    relations = [relation for relation, _, _ in labels]
+    unmarked = [deprel for deprel, _, _ in labels]
     lifted = {word: first for word, (_, first, _) in enumerate(labels, 1) if first is not None}
     passed = {word for word, (_, _, is_passed) in enumerate(labels, 1) if is_passed}
-    return _restore(heads, relations, lifted, passed, scheme) if lifted else list(heads), relations
+    return _restore(heads, unmarked, lifted, passed, scheme) if lifted else heads, unmarked
 
 
 def base(deprel: str) -> str:
-    r"""Give the relation without its mark, for showing a label or backing off from a rare one.
+    r"""Return a deprel without its mark, to show it or to back off from a rare label.
 
     >>> base("nsubj|ccomp%"), base("ccomp%"), base("nsubj:pass"), base(r"either\|or|ccomp")
     ('nsubj', 'ccomp', 'nsubj:pass', 'either|or')
@@ -124,7 +126,7 @@ def base(deprel: str) -> str:
 
 
 def split_mark(deprel: str) -> tuple[str, str]:
-    """Split a relation as `lift` returns it into the relation, still escaped, and its mark.
+    """Split a deprel that `lift` returned into the deprel, still escaped, and its mark.
 
     >>> split_mark("nsubj|obl%"), split_mark("obj%"), split_mark("obl:tmod")
     (('nsubj', '|obl%'), ('obj', '%'), ('obl:tmod', ''))
@@ -134,13 +136,8 @@ def split_mark(deprel: str) -> tuple[str, str]:
     return deprel[: found.end(1)], deprel[found.end(1) :]
 
 
-def _check_scheme(scheme: str) -> None:
-    if scheme not in SCHEMES:
-        raise ConfigError(f"pseudo-projective scheme {scheme!r} does not exist: use one of {', '.join(SCHEMES)}")
-
-
 def _split(deprel: str) -> tuple[str, str | None, bool]:
-    """Take a label apart: the relation, the first head's relation if lifted ("" in scheme path), whether lifted over.
+    """Split a label: the deprel, the original head's deprel if lifted ("" in scheme path), whether lifted over.
 
     >>> _split("nsubj|ccomp%"), _split("nsubj|"), _split("nsubj")
     (('nsubj', 'ccomp', True), ('nsubj', '', False), ('nsubj', None, False))
@@ -149,12 +146,12 @@ def _split(deprel: str) -> tuple[str, str | None, bool]:
         return deprel, None, False
     match = _LABEL.match(deprel)
     assert match is not None  # every part may be empty
-    relation, first, percent = match.groups()
-    return _ESCAPED.sub(r"\1", relation), first and _ESCAPED.sub(r"\1", first), percent is not None
+    deprel, first, percent = match.groups()
+    return _ESCAPED.sub(r"\1", deprel), first and _ESCAPED.sub(r"\1", first), percent is not None
 
 
 def _dependents(up: Sequence[int]) -> list[list[int]]:
-    """List the dependents of every node in order, given the head of every node (that of the root, 0, is not read)."""
+    """Return the dependents of every node in order, given the head of every node (that of node 0 is not read)."""
     dependents: list[list[int]] = [[] for _ in up]
     for word in range(1, len(up)):
         dependents[up[word]].append(word)
@@ -162,7 +159,7 @@ def _dependents(up: Sequence[int]) -> list[list[int]]:
 
 
 def _subtree(node: int, dependents: Sequence[Sequence[int]]) -> list[int]:
-    """List a node and everything below it, depth first."""
+    """Return a node and its descendants, depth first."""
     found, stack = [], [node]
     while stack:
         found.append(stack.pop())
@@ -171,20 +168,20 @@ def _subtree(node: int, dependents: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _runs(up: Sequence[int], dependents: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Find where the unbroken run of words below a node around that node starts and ends, for all nodes.
+    """Return the start and end of every node's run: the contiguous descendants around the node. O(N).
 
-    >>> _runs([0, 5, 4, 4, 0, 4], [[4], [], [], [], [2, 3, 5], [1]])  # 5 heads 1, but 2 to 4 are not below 5
+    >>> _runs([0, 5, 4, 4, 0, 4], [[4], [], [], [], [2, 3, 5], [1]])  # 5 heads 1, but 2 to 4 are not descendants of 5
     ([0, 1, 2, 3, 1, 5], [5, 1, 2, 3, 5, 5])
     """
     order = _subtree(0, dependents)
     number = [0] * len(up)
     for position, node in enumerate(order):
         number[node] = position
-    last = list(number)  # depth first, the nodes below a node have the numbers up to its `last`
+    last = list(number)  # in depth-first order, the descendants of a node have the numbers up to its `last`
     for node in reversed(order):
         last[up[node]] = max(last[up[node]], last[node])
 
-    # If the neighbour is below the node, so is its whole run: jump over it. No run is jumped over twice: linear time.
+    # If the neighbour is a descendant, so is its whole run: skip it. No run is skipped twice, so this is linear.
     start, end = list(range(len(up))), list(range(len(up)))
     for node in range(1, len(up)):
         while number[node] <= number[start[node] - 1] <= last[node]:
@@ -196,35 +193,35 @@ def _runs(up: Sequence[int], dependents: Sequence[Sequence[int]]) -> tuple[list[
 
 
 def _restore(
-    heads: Sequence[int], relations: Sequence[str], lifted: dict[int, str], passed: set[int], scheme: Scheme
+    heads: Sequence[int], deprels: Sequence[str], lifted: dict[int, str], passed: set[int], scheme: Scheme
 ) -> list[int]:
-    """Search a head for every lifted word, from the root down; a word that has found one leaves `lifted`."""
+    """Search for the head of every lifted word, from the root down; a word that finds one is removed from `lifted`."""
     up = [0, *heads]
     dependents = _dependents(up)
 
     def find_head(word: int) -> int | None:
-        """Search breadth first below the head of a lifted word for the head that it was lifted from."""
+        """Search breadth first, below the head of a lifted word, for the head that it was lifted from."""
         fallback = None
         nodes = [up[word]]
-        for node in nodes:  # grows on the way
-            # subtle: never enter the word itself, so that no head found for it can close a cycle.
+        for node in nodes:  # grows during the loop
+            # subtle: never enter the word itself, so that its new head cannot close a cycle.
             below = [other for other in dependents[node] if other != word and (scheme == "head" or other in passed)]
-            # subtle: nearest first, left before right. MaltParser's selection sort is not stable, but given words in
-            # order (their ties are pairs, one on each side) it ends like a stable one; a test tries all short lists.
+            # subtle: nearest first, left before right. MaltParser's selection sort is not stable, but on words in order
+            # (ties are pairs, one on each side) it gives the result of a stable sort; a test tries all short lists.
             for other in sorted(below, key=lambda other: abs(other - word)):
                 nodes.append(other)
-                if scheme == "path" or relations[other - 1] == lifted[word]:
+                if scheme == "path" or deprels[other - 1] == lifted[word]:
                     if scheme == "head" or passed.isdisjoint(dependents[other]):
                         return other
                     fallback = fallback or other
         return fallback
 
     moves = 0
-    unmoved = [-1] * len(up)  # `moves` at the last pass over a node's dependents that moved nothing
+    unmoved = [-1] * len(up)  # value of `moves` at the last pass over a node's dependents that moved nothing
     complete = [True] * len(up)  # whether the last pass over a node's dependents found all heads below the node
 
     def visit(node: int) -> Iterator[int]:
-        """Restore a node and then all below it, yielding each node to be visited before going on."""
+        """Restore a node, then its descendants; yield each node that must be visited before continuing."""
         nonlocal moves
         head = find_head(node) if node in lifted else None
         if head is not None:
@@ -233,9 +230,9 @@ def _restore(
             up[node] = head
             del lifted[node]
             moves += 1
-        # subtle: if a search below fails, all below is visited a second time, as what moved meanwhile may have opened a
-        # way. Every level does so, which would make 2^depth visits: skip a pass if nothing moved during the last one
-        # nor since, because it would end the same.
+        # subtle: if a search below fails, all descendants are visited a second time, as later moves may have opened a
+        # path. Doing so at every level would make 2^depth visits: skip a pass if nothing has moved since the start of
+        # the last one, because it would have the same result.
         for _ in range(2):
             if unmoved[node] != moves:
                 before = moves
@@ -250,7 +247,7 @@ def _restore(
             if complete[node]:
                 break
 
-    # A recursion in all but the call stack, which a chain of a thousand words would exhaust.
+    # Recursion with an explicit stack, as a chain of a thousand words would exhaust the call stack.
     running = [visit(0)]
     while running:
         word = next(running[-1], None)

@@ -20,7 +20,7 @@ from hexatagger.decode import (
     kbest_constrained,
     probabilities_given,
 )
-from hexatagger.decode.chart import probabilities as constrained
+from hexatagger.decode.chart import problem as chart_problem
 from hexatagger.errors import ConstraintError, DecodeError, HexataggerError
 from hexatagger.tags import to_heads
 from lattice_cases import Problem, problems, random_problem
@@ -69,7 +69,7 @@ def obeying(
     given: Constraints,
     relation: Relations,
     root: set[int],
-    votes: Relations = None,
+    head_scores: Relations = None,
     *,
     shares: bool = False,
 ) -> dict[tuple[int, ...], list[float]]:
@@ -84,8 +84,8 @@ def obeying(
         score = brute_force.score(tags, leaf, internal)
         if not fits(heads, given):
             continue
-        if votes is not None:
-            score += float(votes[np.arange(len(heads)), heads].sum())
+        if head_scores is not None:
+            score += float(head_scores[np.arange(len(heads)), heads].sum())
         for word, allowed in given.relations.items():
 
             def right(one: int, is_root: bool = heads[word - 1] == 0) -> bool:
@@ -143,16 +143,16 @@ def test_relations_too(data: st.DataObject) -> None:
     expected = expected_score(problem, given, relation, root)
     if expected == -math.inf:
         with pytest.raises(HexataggerError):
-            best_constrained(*problem, given, relation=relation, root=root)
+            best_constrained(*problem, given, deprel=relation, root=root)
         return
-    found = best_constrained(*problem, given, relation=relation, root=root)
+    found = best_constrained(*problem, given, deprel=relation, root=root)
     assert found.score == pytest.approx(expected, abs=1e-9)
     assert fits(tuple(found.heads.tolist()), given)
     if relation is None:
-        assert found.relations is None
+        assert found.deprels is None
         return
-    assert found.relations is not None
-    for word, (head, number) in enumerate(zip(found.heads, found.relations, strict=True), 1):
+    assert found.deprels is not None
+    for word, (head, number) in enumerate(zip(found.heads, found.deprels, strict=True), 1):
         assert number in given.relations.get(word, range(3))
         assert not root or (number in root) == (head == 0)
 
@@ -170,22 +170,22 @@ def questions(draw: st.DrawFn) -> Asked:
         relation = random_problem(size * 3, draw(st.integers(0, 9)))[0].reshape(size, 2, 3)[
             :, : draw(st.integers(1, 2))
         ]
-    votes = None
+    head_scores = None
     if draw(st.booleans()):
-        votes = np.random.default_rng(draw(st.integers(0, 9))).normal(size=(size, size + 1), scale=3)
-    return problem, draw(constraints(size, 3)), relation, draw(st.sampled_from([set(), {0}])), votes
+        head_scores = np.random.default_rng(draw(st.integers(0, 9))).normal(size=(size, size + 1), scale=3)
+    return problem, draw(constraints(size, 3)), relation, draw(st.sampled_from([set(), {0}])), head_scores
 
 
 @given(questions(), st.integers(1, 12))
 @settings(max_examples=300)
 def test_the_k_best_trees_that_obey_are_those_of_enumeration(asked: Asked, k: int) -> None:
-    problem, given, relation, root, votes = asked
+    problem, given, relation, root, head_scores = asked
     expected = {heads: max(scores) for heads, scores in obeying(*asked).items()}
     if not expected:
         with pytest.raises(HexataggerError):
-            kbest_constrained(*problem, given, k, relation=relation, root=root, votes=votes)
+            kbest_constrained(*problem, given, k, deprel=relation, root=root, head_scores=head_scores)
         return
-    found = kbest_constrained(*problem, given, k, relation=relation, root=root, votes=votes)
+    found = kbest_constrained(*problem, given, k, deprel=relation, root=root, head_scores=head_scores)
     assert len(found) == min(k, len(expected)) == len({tuple(tree.heads) for tree in found})
     ranked = sorted(expected.values(), reverse=True)
     assert [tree.score for tree in found] == pytest.approx(ranked[:k], abs=1e-9)
@@ -195,14 +195,14 @@ def test_the_k_best_trees_that_obey_are_those_of_enumeration(asked: Asked, k: in
 @given(questions())
 @settings(max_examples=300)
 def test_probabilities_given_constraints_are_those_of_enumeration(asked: Asked) -> None:
-    problem, given, relation, root, votes = asked
+    problem, given, relation, root, head_scores = asked
     weights = {heads: math.fsum(map(math.exp, scores)) for heads, scores in obeying(*asked, shares=True).items()}
     if not weights:
         with pytest.raises(HexataggerError):
-            probabilities_given(*problem, given, relation=relation, root=root, votes=votes)
+            probabilities_given(*problem, given, deprel=relation, root=root, head_scores=head_scores)
         return
     trees = list(brute_force.projective_trees(len(problem[0])))
-    found = probabilities_given(*problem, given, trees, relation=relation, root=root, votes=votes)
+    found = probabilities_given(*problem, given, trees, deprel=relation, root=root, head_scores=head_scores)
     z = math.fsum(weights.values())
     assert np.exp(found.trees) == pytest.approx([weights.get(tree, 0.0) / z for tree in trees], abs=1e-12)
     head = np.zeros((len(problem[0]), len(problem[0]) + 1))
@@ -224,11 +224,11 @@ def test_without_constraints_everything_is_that_of_the_lattice(scale: float) -> 
 
 
 def test_sentences_too_long_for_more_than_the_best_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constrained, "LONGEST", 5)
+    monkeypatch.setattr(chart_problem, "CHART", 5)
     problem = random_problem(6, 1)
     known = Constraints(root=2)
     tree = best_constrained(*problem, known).heads.tolist()
-    with pytest.raises(DecodeError, match="a sentence of 6 words is too long for probabilities and further trees"):
+    with pytest.raises(DecodeError, match="a sentence of 6 words is too long for probabilities and k-best trees"):
         kbest_constrained(*problem, known, 2)
     with pytest.raises(DecodeError, match="ask for its best tree only, or fix every head"):
         probabilities_given(*problem, known)
@@ -263,9 +263,9 @@ def test_longer_sentences(size: int) -> None:
     [
         (Constraints(heads={2: 3, 3: 2}), "cycle: 2 → 3 → 2"),
         (Constraints(heads={2: 2}), "cycle: 2 → 2"),
-        (Constraints(heads={2: 0, 3: 0}), "two words are to be the root: 2 and 3"),
-        (Constraints(heads={2: 0}, root=3), "two words are to be the root: 2 and 3"),
-        (Constraints(heads={2: 1}, root=2), "word 2 is to be the root, but its head is fixed to 1"),
+        (Constraints(heads={2: 0, 3: 0}), "two words must be the root: 2 and 3"),
+        (Constraints(heads={2: 0}, root=3), "two words must be the root: 2 and 3"),
+        (Constraints(heads={2: 1}, root=2), "word 2 must be the root, but its head is fixed to 1"),
         (Constraints(heads={1: 3, 2: 4}), "the fixed arcs 3 → 1 and 4 → 2 cross"),
         (Constraints(heads={1: 3}, root=2), "the root 2 lies under the fixed arc 3 → 1"),
         (Constraints(heads={1: 3}, forbidden=[(1, 3)]), "head 3 of word 1 is both fixed and forbidden"),
@@ -275,10 +275,10 @@ def test_longer_sentences(size: int) -> None:
         (Constraints(root=0), "root 0 is outside"),
         (Constraints(spans=[(3, 2)]), "ends before it begins"),
         (Constraints(spans=[(3, 5)]), "end of a span 5 is outside"),
-        (Constraints(relations={1: []}), "word 1 may have no relation at all"),
-        (Constraints(relations={1: [0]}, heads={1: 2}), "may only have a relation of the root"),
-        (Constraints(relations={1: [1]}, root=1), "word 1 is the root, but may have no relation of the root"),
-        (Constraints(relations={1: [0], 2: [0]}), "two words are to be the root: 1 and 2"),
+        (Constraints(relations={1: []}), "the list of allowed deprels of word 1 is empty"),
+        (Constraints(relations={1: [0]}, heads={1: 2}), "only root deprels are allowed for it"),
+        (Constraints(relations={1: [1]}, root=1), "word 1 is the root, but no root deprel is allowed for it"),
+        (Constraints(relations={1: [0], 2: [0]}), "two words must be the root: 1 and 2"),
         (
             Constraints(spans=[(1, 2)], heads={1: 3, 2: 4, 4: 0}),
             "the fixed arcs 3 → 1 and 4 → 2 cross",
@@ -307,11 +307,11 @@ def test_short_sentences_and_bad_shapes() -> None:
     assert probabilities_given(np.zeros((0, 2)), np.zeros((0, 4)), Constraints(), [[]]).head.shape == (0, 1)
     with pytest.raises(DecodeError, match="k is 0"):
         kbest_constrained([[0, 0]], [], Constraints(), 0)
-    with pytest.raises(DecodeError, match="relation"):
-        best_constrained([[0, 0]], [], Constraints(), relation=np.zeros((2, 2, 3)))
-    for votes in (np.zeros((1, 3)), [[0, -np.inf]]):
+    with pytest.raises(DecodeError, match="deprel"):
+        best_constrained([[0, 0]], [], Constraints(), deprel=np.zeros((2, 2, 3)))
+    for head_scores in (np.zeros((1, 3)), [[0, -np.inf]]):
         with pytest.raises(DecodeError, match=r"must be finite and \(1, 2\)"):
-            probabilities_given([[0, 0]], [], Constraints(), votes=votes)
+            probabilities_given([[0, 0]], [], Constraints(), head_scores=head_scores)
 
 
 def test_constraints_are_true_when_they_say_something() -> None:

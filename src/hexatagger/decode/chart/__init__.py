@@ -1,1 +1,1 @@
-"""Charts that know heads: constraints, their k-best trees and probabilities. O(N⁴), one sentence at a time."""
+"""Charts over lexicalised spans: constraints and head scores, their k-best trees and probabilities. O(N⁴) each."""

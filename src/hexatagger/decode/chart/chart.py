@@ -1,12 +1,10 @@
-"""A chart over the nodes of binary head trees with the words that head them: every arc is seen when it is made.
+"""A chart over the nodes of binary head trees and their head words: an Eisner-like span program in any semiring.
 
-The lattice does not know heads; this chart does, and so can leave out the arcs and nodes that are not allowed, and add
-what arcs say for themselves to what tags say. What it holds is the sum over all ways to make a node, and what "sum"
-means is the caller's choice, as for the table of the lattice: `BEST` for the best sequence, `MASS` for the mass of all.
-From long spans to short ones, `arcs` then says for every arc what all sequences with this arc come to: the best of
-them, or their mass.
+The lattice of tags does not know heads. This chart does, so it can forbid arcs and nodes, and add arc scores to tag
+scores. An entry is the semiring sum over all ways to build a node: `BEST` (max-plus) gives the best sequence, `LOG` the
+log partition function. The outside pass, `arc_sums`, gives for every arc the sum over all sequences that have it.
 
-O(N⁴) time in O(N) numpy calls, O(N³) memory: for one sentence, and where the lattice does not do.
+O(N⁴) time in O(N) numpy calls, O(N³) memory, one sentence at a time: only for what the lattice cannot do.
 """
 
 from collections.abc import Callable, Collection
@@ -14,17 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexatagger.decode.chart.constraints import Bools
+from hexatagger.decode.chart.problem import Problem
+from hexatagger.decode.lattice import Bools, Scores, Tags
 from hexatagger.decode.span_views import walk
-from hexatagger.decode.table import Scores, Tags
 from hexatagger.tags.hexatag import Hexatag
 
 _LOWEST = float(np.finfo(np.float64).min)
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """What a sum is: of two arrays, and along an axis of one."""
+class Semiring:
+    """The addition of a semiring over scores: of two arrays, and along an axis of one."""
 
     plus: np.ufunc
     along: Callable[[Scores, int], Scores]
@@ -32,58 +30,56 @@ class Sum:
 
 def _log_sum(values: Scores, axis: int) -> Scores:
     highest = np.maximum(values.max(axis, keepdims=True), _LOWEST)
-    with np.errstate(divide="ignore"):  # the log of nothing is −inf
+    with np.errstate(divide="ignore"):  # log 0 is −inf
         sums: Scores = np.log(np.exp(values - highest).sum(axis, keepdims=True)) + highest
     return sums.squeeze(axis)
 
 
-BEST = Sum(np.maximum, lambda values, axis: values.max(axis))
-MASS = Sum(np.logaddexp, _log_sum)
+BEST = Semiring(np.maximum, lambda values, axis: values.max(axis))
+LOG = Semiring(np.logaddexp, _log_sum)
 
 
 class Chart:
-    """Sums of nodes by begin, end and head, for both child sides; and of nodes hung under a word outside.
+    """Inside scores: `node` by child side, begin, end and head; `hung` for complete nodes attached to an outside word.
 
-    A word behind a node takes it as its left child, one before it as its right child: its child side is clear then.
-    Words are counted from 0 here. `arcs` are what arcs add, as `arc_scores` makes it; spans are those of constraints.
+    An outside word on the right takes a node as its left child, one on the left as its right child, so `hung` needs no
+    child side. Words are numbered from 0 here. Filling the chart takes O(N⁴) time and O(N³) memory.
     """
 
-    def __init__(
-        self, leaf: Scores, internal: Scores, arcs: Scores, spans: Collection[tuple[int, int]], kind: Sum
-    ) -> None:
-        words = len(leaf)
-        self.words, self.kind = words, kind
-        self.roots = arcs[0, 1:]  # (word,)
-        self.links = np.ascontiguousarray(arcs[1:, 1:])  # (head, word)
-        self.internal = internal
-        gaps = internal.reshape(-1, 2, 2)  # gap, child side, head side
+    def __init__(self, problem: Problem, semiring: Semiring) -> None:
+        words = len(problem.leaf)
+        self.words, self.semiring = words, semiring
+        self.roots = problem.arcs[0, 1:]  # (word,)
+        self.links = np.ascontiguousarray(problem.arcs[1:, 1:])  # (head, word)
+        self.internal = problem.internal
+        gaps = self.internal.reshape(-1, 2, 2)  # gap, child side, head side
         self.gaps = [np.ascontiguousarray(gaps[:, :, side].T) for side in (0, 1)]
         self.node = np.full((2, words, words, words), -np.inf)  # child side, begin, end, head
-        self.hung = np.full((1, words, words, words), -np.inf)  # begin, end, the word it depends on
+        self.hung = np.full((1, words, words, words), -np.inf)  # begin, end, head outside
         every = np.arange(words)
-        self.node[:, every, every, every] = leaf.T
+        self.node[:, every, every, every] = problem.leaf.T
         for size in range(words):
             if size:
                 self._join(size)
-            self._hang(size, spans)
+            self._hang(size, problem.spans)
 
     @property
     def total(self) -> float:
-        """The sum over all sequences."""
-        return float(self.kind.along(self.node[0, 0, -1] + self.roots, 0))
+        """The semiring sum over all sequences."""
+        return float(self.semiring.along(self.node[0, 0, -1] + self.roots, 0))
 
     def _join(self, size: int) -> None:
-        """Make the nodes over `size` + 1 words of two parts each."""
+        """Build the nodes of `size` + 1 words from two parts each."""
         node = np.full((2, self.words - size, size + 1), -np.inf)
         for side in (0, 1):
             sums = _part(self.node[side:], side, size, side) + _part(self.hung, 1 - side, size, side)
-            found = self.kind.along(sums + self._gaps(side, size), 2)
+            found = self.semiring.along(sums + self._gaps(side, size), 2)
             own = _headed_in(node, side)
-            self.kind.plus(own, found, out=own)
+            self.semiring.plus(own, found, out=own)
         _nodes(self.node, size)[...] = node
 
     def _hang(self, size: int, spans: Collection[tuple[int, int]]) -> None:
-        """Hang the nodes over `size` + 1 words under words outside; forbid what breaks a span."""
+        """Attach the nodes of `size` + 1 words to outside words; forbid nodes that break a span constraint."""
         node, behind = _nodes(self.node, size), _behind(self.words, size)
         begin = np.arange(self.words - size)[:, None]
         end = begin + size
@@ -94,15 +90,15 @@ class Chart:
             heads = begin + np.arange(size + 1)
             node[:, crossed & ((heads < a) | (heads > b))] = -np.inf
             free &= ~crossed
-        sums = self.kind.along(self._links(size) + np.where(behind.T[..., None], *node), 2)
+        sums = self.semiring.along(self._links(size) + np.where(behind.T[..., None], *node), 2)
         _hung(self.hung, size)[0] = np.where(free, sums.T, -np.inf)
 
-    def arcs(self) -> Scores:
-        """Return for every arc the sum over the sequences that have it: (head, word), −inf where there are none."""
+    def arc_sums(self) -> Scores:
+        """Return for every arc the sum over all sequences that have it: (head, word), −inf if there are none. O(N⁴)."""
         found = np.full((self.words + 1, self.words + 1), -np.inf)
         by_root, by_word = found[0, 1:], found[1:, 1:]
         by_root[:] = self.node[0, 0, -1] + self.roots
-        # What lies outside of a node, and of a node that is hung.
+        # Outside scores of nodes, and of nodes that are attached.
         above, beside = np.full_like(self.node, -np.inf), np.full_like(self.hung, -np.inf)
         above[0, 0, -1] = self.roots
         for size in range(self.words - 1, -1, -1):
@@ -111,22 +107,22 @@ class Chart:
             ways = self._links(size) + outside.T[..., None]  # head, begin, word
             behind = _behind(self.words, size).T[..., None]
             for side in (0, 1):
-                sums = self.kind.along(np.where(behind == (side == 0), ways, -np.inf), 0)
-                self.kind.plus(own[side], sums, out=own[side])
+                sums = self.semiring.along(np.where(behind == (side == 0), ways, -np.inf), 0)
+                self.semiring.plus(own[side], sums, out=own[side])
             arcs = np.full((self.words, self.words - size, self.words), -np.inf)  # head, begin, word
             walk(arcs, (0, 0), ((1, 1), (0, 1)), ways.shape[1:])[...] = ways + np.where(behind, *node)
-            self.kind.plus(by_word, self.kind.along(arcs, 1), out=by_word)
-            own[np.isneginf(node)] = -np.inf  # what is forbidden has no parts
+            self.semiring.plus(by_word, self.semiring.along(arcs, 1), out=by_word)
+            own[np.isneginf(node)] = -np.inf  # forbidden nodes pass nothing on
             for side in (0, 1) if size else ():
-                sums = self.kind.along(_headed_in(own, side)[:, :, None] + self._gaps(side, size), 0)
+                sums = self.semiring.along(_headed_in(own, side)[:, :, None] + self._gaps(side, size), 0)
                 kept, other = _part(self.node[side:], side, size, side), _part(self.hung, 1 - side, size, side)
                 for table, place, rest in ((above[side:], side, other), (beside, 1 - side, kept)):
                     part = _part(table, place, size, side)
-                    self.kind.plus(part, sums + rest, out=part)
+                    self.semiring.plus(part, sums + rest, out=part)
         return found
 
     def _links(self, size: int) -> Scores:
-        """View what arcs add from any head to the words of the spans over `size` + 1 words: (head, begin, word)."""
+        """View the arc scores from any head to the words of the spans of `size` + 1 words: (head, begin, word)."""
         return walk(self.links, (0,), ((1,), (1,)), (self.words - size, size + 1))
 
     def _gaps(self, side: int, size: int) -> Scores:
@@ -134,14 +130,14 @@ class Chart:
         return walk(self.gaps[side], (0,), ((1,), (1,)), (self.words - size, size))[..., None]
 
     def trace(self) -> Tags | None:
-        """Return the best sequence, None if there is none; for `BEST`."""
+        """Return the best sequence, or None if there is none; only for `BEST`. O(N²)."""
         tops = self.node[0, 0, -1] + self.roots
         if np.isneginf(tops.max()):
             return None
         tags = np.zeros(2 * self.words - 1, np.int8)
-        todo = [(0, 0, self.words - 1, int(tops.argmax()))]
-        while todo:
-            side, begin, end, head = todo.pop()
+        agenda = [(0, 0, self.words - 1, int(tops.argmax()))]
+        while agenda:
+            side, begin, end, head = agenda.pop()
             if begin == end:
                 tags[2 * begin] = side
                 continue
@@ -154,31 +150,31 @@ class Chart:
             parts = [(0, begin, gap), (1, gap + 1, end)]
             other_side, first, last = parts[not head_right]
             hanging = self.links[head, first : last + 1] + self.node[other_side, first, last, first : last + 1]
-            todo.append((other_side, first, last, first + int(hanging.argmax())))
-            todo.append((*parts[head_right], head))
+            agenda.append((other_side, first, last, first + int(hanging.argmax())))
+            agenda.append((*parts[head_right], head))
         return tags
 
 
 def _behind(words: int, size: int) -> Bools:
-    """Say which words lie behind the spans over `size` + 1 words: (begin, word)."""
+    """Return which words lie to the right of the spans of `size` + 1 words: (begin, word)."""
     return np.arange(words) > np.arange(size, words)[:, None]
 
 
 def _nodes(table: Scores, size: int) -> Scores:
-    """View the spans over `size` + 1 words with the words inside: (child side, begin, word from the begin on)."""
+    """View the spans of `size` + 1 words with their inside words: (child side, begin, word relative to begin)."""
     return walk(table, (0, size, 0), ((1, 1, 1), (0, 0, 1)), (table.shape[1] - size, size + 1))
 
 
 def _hung(table: Scores, size: int) -> Scores:
-    """View the spans over `size` + 1 words with all words: (1, begin, word)."""
+    """View the spans of `size` + 1 words with all words: (1, begin, word)."""
     return walk(table, (0, size, 0), ((1, 1, 0), (0, 0, 1)), (table.shape[1] - size, table.shape[1]))
 
 
 def _part(table: Scores, part: int, size: int, side: int) -> Scores:
-    """View the left parts (0) or right parts (1) of these spans, with the words that head a span on this side.
+    """View the left (0) or right (1) parts of these spans with the words that can head the span from one side.
 
-    The result, from the first entry of the table, is (begin, split, word): on the left side all words of the span but
-    the last, on the right side all but the first.
+    The view of the table's first entry is (begin, split, word): for the left side all words of the span but the last,
+    for the right side all but the first.
     """
     start, step = ((1, size, side), (1, 0, 0)) if part else ((0, 0, side), (0, 1, 0))
     shape = (table.shape[1] - size, size, size)
@@ -187,5 +183,5 @@ def _part(table: Scores, part: int, size: int, side: int) -> Scores:
 
 
 def _headed_in(nodes: Scores, side: int) -> Scores:
-    """View of nodes with their words those that head a span on this side."""
+    """View only the words that can head the nodes from one side."""
     return nodes[..., 1:] if side else nodes[..., :-1]

@@ -1,9 +1,9 @@
-"""What I know: constraints on the tree of a sentence, what they mean for arcs, and what contradicts what.
+"""Constraints on the tree of a sentence, the arcs they allow, and contradictions between them.
 
-Words are numbered from 1, head 0 is the root, relations are numbers of the caller's. A constraint on heads says which
-arcs may be; one on relations may do so too, as the root word, and no other, has a relation of the root. A span is a
-unit: one of its words has its head outside or is the root, the heads of the others are inside, and what depends on it
-from outside depends on that one word. In "I saw [the man] with the telescope" this holds whatever "with" depends on.
+Words are numbered from 1, head 0 is the root, and deprels are the caller's numbers. A constraint on heads restricts the
+arcs. A constraint on deprels can do so too, as the root word, and no other, has a root deprel. A span is a unit: one of
+its words has its head outside or is the root, the heads of the others are inside, and outside words can depend only on
+that one word. In "I saw [the man] with the telescope" this holds whatever "with" depends on.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,42 +11,39 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hexatagger.decode.table import Scores
+from hexatagger.decode.lattice import Bools, Scores
 from hexatagger.errors import ConstraintError
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a tree must be like; nothing by default."""
+    """Conditions on a tree; none by default."""
 
     heads: Mapping[int, int] = field(default_factory=dict)
     """Word → its head."""
     forbidden: Collection[tuple[int, int]] = ()
-    """Pairs of a word and a head it must not have."""
+    """Pairs of a word and a head that it must not have."""
     relations: Mapping[int, Collection[Any]] = field(default_factory=dict)
-    """Word → the relations it may have: numbers here, names for a Parser."""
+    """Word → the deprels it may have: numbers here, names for a Parser."""
     root: int | None = None
-    """The word that is the root: the same as head 0."""
+    """The root word: the same as head 0."""
     spans: Collection[tuple[int, int]] = ()
     """First and last word of each span."""
 
     def parts(self) -> list[tuple[str, "Constraints"]]:
-        """Return every constraint by itself, with words for it."""
-        found = [(_says(word, head), Constraints(heads={word: head})) for word, head in sorted(self.heads.items())]
+        """Return every single constraint with a description."""
+        found = [(_describe(word, head), Constraints(heads={word: head})) for word, head in sorted(self.heads.items())]
         found += [
             (f"the head of word {word} is not {head}", Constraints(forbidden=[(word, head)]))
             for word, head in sorted(self.forbidden)
         ]
         found += [
-            (f"word {word} has a relation of {sorted(allowed)}", Constraints(relations={word: allowed}))
+            (f"the deprel of word {word} is one of {sorted(allowed)}", Constraints(relations={word: allowed}))
             for word, allowed in sorted(self.relations.items())
         ]
         if self.root is not None:
-            found.append((_says(self.root, 0), Constraints(root=self.root)))
+            found.append((_describe(self.root, 0), Constraints(root=self.root)))
         found += [
             (f"words {first} to {last} are one span", Constraints(spans=[(first, last)]))
             for first, last in sorted(self.spans)
@@ -58,7 +55,7 @@ class Constraints:
 
 
 def joined(parts: Sequence[Constraints]) -> Constraints:
-    """Return constraints that say what all parts say.
+    """Return the conjunction of constraints.
 
     >>> joined([Constraints(heads={1: 2}), Constraints(root=2), Constraints(spans=[(1, 2)])])
     Constraints(heads={1: 2}, forbidden=[], relations={}, root=2, spans=[(1, 2)])
@@ -77,9 +74,10 @@ def joined(parts: Sequence[Constraints]) -> Constraints:
 
 
 def check_constraints(constraints: Constraints, size: int, *, root: Collection[int] = ()) -> None:
-    """Raise ConstraintError if constraints contradict one another or a sentence of `size` words in a way easily seen.
+    """Raise ConstraintError for constraints that contradict each other or a sentence of `size` words, O(size²).
 
-    `root` holds the relations that the root word has and no other; empty if they are nothing special.
+    Not every contradiction is found here; the chart finds the rest. `root` is the set of root deprels, which the root
+    word has and no other; empty if no deprel is special.
 
     >>> check_constraints(Constraints(heads={1: 3, 2: 4}), 4)
     Traceback (most recent call last):
@@ -96,7 +94,7 @@ def check_constraints(constraints: Constraints, size: int, *, root: Collection[i
     if constraints.root is not None:
         if fixed.get(constraints.root, 0) != 0:
             raise ConstraintError(
-                f"word {constraints.root} is to be the root, but its head is fixed to {fixed[constraints.root]}"
+                f"word {constraints.root} must be the root, but its head is fixed to {fixed[constraints.root]}"
             )
         fixed[constraints.root] = 0
     for word, head in sorted(constraints.forbidden):
@@ -107,32 +105,32 @@ def check_constraints(constraints: Constraints, size: int, *, root: Collection[i
 
 
 def _check_relations(constraints: Constraints, fixed: Mapping[int, int], root: frozenset[int]) -> None:
-    """Refuse relations that do not go with the heads that are fixed."""
+    """Refuse deprels that do not agree with the fixed heads."""
     only_root = []
     for word, allowed in sorted(constraints.relations.items()):
         if not allowed:
-            raise ConstraintError(f"word {word} may have no relation at all")
+            raise ConstraintError(f"the list of allowed deprels of word {word} is empty")
         if not root:
             continue
         if root.issuperset(allowed):
             only_root.append(word)
             if fixed.get(word, 0) != 0:
-                raise ConstraintError(f"word {word} has head {fixed[word]}, but may only have a relation of the root")
+                raise ConstraintError(f"word {word} has head {fixed[word]}, but only root deprels are allowed for it")
         if root.isdisjoint(allowed) and fixed.get(word) == 0:
-            raise ConstraintError(f"word {word} is the root, but may have no relation of the root")
+            raise ConstraintError(f"word {word} is the root, but no root deprel is allowed for it")
     roots = sorted({word for word, head in fixed.items() if head == 0}.union(only_root))
     if len(roots) > 1:
-        raise ConstraintError(f"two words are to be the root: {roots[0]} and {roots[1]}")
+        raise ConstraintError(f"two words must be the root: {roots[0]} and {roots[1]}")
 
 
 def _check_fixed(fixed: Mapping[int, int], size: int) -> None:
-    """Refuse fixed heads that no projective tree has."""
+    """Refuse fixed heads that contain a cycle or crossing arcs."""
     for start in sorted(fixed):
         path = [start]
         while (head := fixed.get(path[-1], 0)) != 0:
             path.append(head)
             if head == start:
-                raise ConstraintError(f"the fixed heads run in a cycle: {' → '.join(map(str, path))}")
+                raise ConstraintError(f"the fixed heads contain a cycle: {' → '.join(map(str, path))}")
             if head in path[:-1]:
                 break
     arcs = sorted((min(word, head), max(word, head), word) for word, head in fixed.items() if head)
@@ -147,7 +145,7 @@ def _check_fixed(fixed: Mapping[int, int], size: int) -> None:
 
 
 def allowed_arcs(constraints: Constraints, size: int, *, root: Collection[int] = ()) -> Bools:
-    """Return which arcs the constraints allow: (head, word), both from 0 on, head 0 the root and word 0 no word.
+    """Return which arcs the constraints allow: (head, word), where head 0 is the root and column 0 is unused. O(N²).
 
     >>> allowed_arcs(Constraints(heads={1: 2}), 2)[:, 1:].astype(int).tolist()
     [[0, 1], [0, 1], [1, 0]]
@@ -168,22 +166,22 @@ def allowed_arcs(constraints: Constraints, size: int, *, root: Collection[int] =
     return allowed
 
 
-def arc_scores(allowed: Bools, votes: Scores | None = None) -> Scores:
-    """Return what arcs add to the score of a tree: (head, word) as `allowed_arcs`, −inf where they are not allowed.
+def arc_scores(allowed: Bools, head_scores: Scores | None = None) -> Scores:
+    """Return the scores of arcs: (head, word) as in `allowed_arcs`, −inf for arcs that are not allowed. O(N²).
 
-    `votes` are scores of every head of every word, (words, words + 1); without them arcs add nothing.
+    `head_scores` are the scores of every head of every word, (words, words + 1); the default is 0.
 
     >>> arc_scores(allowed_arcs(Constraints(), 2), np.array([[1.0, 2, 3], [4, 5, 6]]))[:, 1:].tolist()
     [[1.0, 4.0], [-inf, 5.0], [3.0, -inf]]
     """
     scores = np.zeros(allowed.shape)
-    if votes is not None:
-        scores[:, 1:] = votes.T
+    if head_scores is not None:
+        scores[:, 1:] = head_scores.T
     return np.where(allowed, scores, -np.inf)
 
 
 def obeys(heads: Sequence[int], allowed: Bools, spans: Collection[tuple[int, int]] = ()) -> bool:
-    """Say whether a tree has only allowed arcs and all spans are units of it.
+    """Return whether a tree has only allowed arcs and all spans are units of it. O(N) per span.
 
     >>> everything = allowed_arcs(Constraints(), 3)
     >>> [obeys(heads, everything, [(1, 2)]) for heads in ([2, 0, 2], [2, 3, 0], [3, 3, 0])]
@@ -202,7 +200,7 @@ def obeys(heads: Sequence[int], allowed: Bools, spans: Collection[tuple[int, int
 
 
 def _numbers(constraints: Constraints) -> list[tuple[str, int, int]]:
-    """Return every number of a word with what it is and how small it may be."""
+    """Return every word number with a description and its minimum."""
     found = [("constrained word", word, 1) for word in (*constraints.heads, *constraints.relations)]
     found += [("fixed head", head, 0) for head in constraints.heads.values()]
     for word, head in constraints.forbidden:
@@ -211,5 +209,5 @@ def _numbers(constraints: Constraints) -> list[tuple[str, int, int]]:
     return found + [("end of a span", word, 1) for span in constraints.spans for word in span]
 
 
-def _says(word: int, head: int) -> str:
+def _describe(word: int, head: int) -> str:
     return f"the head of word {word} is {head}" if head else f"word {word} is the root"
