@@ -19,13 +19,13 @@ COMMANDS = {
     "calibrate": "calibrate:calibrate",
     "package": "train:package_model",
     "evaluate": "evaluate:evaluate",
-    "info": "parse:info",
+    "info": "info:info",
     "draw": "draw:draw",
-    "encode": "trees:encode",
-    "decode": "trees:decode",
-    "lift": "trees:lift",
-    "unlift": "trees:unlift",
-    "stats": "trees:stats",
+    "encode": "tags:encode",
+    "decode": "tags:decode",
+    "lift": "lift:lift",
+    "unlift": "lift:unlift",
+    "stats": "stats:stats",
 }
 """Where each command is, in the order of use."""
 

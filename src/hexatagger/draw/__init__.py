@@ -13,7 +13,7 @@ Texts are measured without a font: see `width`. Nothing here knows about termina
 
 from collections.abc import Iterable, Iterator
 
-from hexatagger.draw import page, svg, terminal
+from hexatagger.draw import html, svg, terminal
 from hexatagger.draw.figure import Show, figure
 from hexatagger.draw.width import cells, wrap
 from hexatagger.errors import ConfigError
@@ -79,10 +79,10 @@ def draw_html_parts(
 ) -> Iterator[str]:
     """Yield the page of `draw_html` piece by piece, so that a whole treebank need not be in memory."""
     _check_width(width)
-    yield page.HEAD
+    yield html.HEAD
     for number, sentence in enumerate(sentences, 1):
-        yield page.section(figure(sentence, show), sentence.comment("sent_id") or str(number), width=width)
-    yield page.FOOT
+        yield html.section(figure(sentence, show), sentence.comment("sent_id") or str(number), width=width)
+    yield html.FOOT
 
 
 def _check_width(width: int | None) -> None:

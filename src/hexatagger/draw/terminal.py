@@ -5,7 +5,7 @@ a head share one line in the margin, the relation stands on the arc where it arr
 any terminal.
 """
 
-from hexatagger.draw.canvas import Canvas
+from hexatagger.draw.terminal_canvas import Canvas
 from hexatagger.draw.figure import Fan, Figure, fans, mirrored
 from hexatagger.draw.layout import Layout, Metrics, arrange
 from hexatagger.draw.width import cells, shorten
