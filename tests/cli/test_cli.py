@@ -139,8 +139,24 @@ def test_a_closed_pipe_is_no_traceback(data: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("option", [["--to", "parquet"], ["--address", "auto"], ["--text-column", "body"], ["--gz"]])
-def test_options_of_a_cluster_are_not_passed_over(option: list[str]) -> None:
-    result = run("parse", *option, "x")
-    assert result.exit_code == 1
-    assert "add --engine ray" in result.output
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["parse", "x", "--gz"], "No such option"),
+        (["parse", "x", "--to", "parquet"], "Invalid value for '--to'"),
+        (["corpus", "files"], "Missing option '-o'"),
+        (["corpus", "-o", "out"], "Missing argument 'FILES...'"),
+        (["corpus", "files", "-o", "out", "--to", "svg"], "Invalid value for '--to'"),
+    ],
+)
+def test_options_of_parse_and_corpus_are_told_apart(arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_importing_the_commands_is_light() -> None:
+    heavy = "{'onnxruntime', 'rich', 'tokenizers', 'ray', 'torch'}"
+    code = f"import hexatagger.cli, sys; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,5 +1,7 @@
 import itertools
 import re
+import sys
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,7 +17,8 @@ from hexatagger.cli import main
 from hexatagger.draw import Show, draw_html, draw_svg, draw_text, svg, terminal
 from hexatagger.draw.figure import Arc, Figure, fans, figure, mirrored, stack
 from hexatagger.draw.layout import Layout, Metrics, arrange
-from hexatagger.draw.width import cells, clusters, pixels, printable
+from hexatagger.draw.unicode import printable
+from hexatagger.draw.width import cells, graphemes, pixels
 from hexatagger.errors import ConfigError
 from hexatagger.tree import is_projective, nonprojective_words
 from strategies import projective_trees, sentences, trees
@@ -163,7 +166,7 @@ def grid(text: str) -> list[list[str]]:
     rows = []
     for line in text.split("\n"):
         row: list[str] = []
-        for cluster, width in clusters(line.replace("\u200e", "")):
+        for cluster, width in graphemes(line.replace("\u200e", "")):
             row += [cluster] + [""] * (width - 1)
         rows.append(row)
     longest = max(map(len, rows))
@@ -338,7 +341,7 @@ def test_words_without_heads_and_heads_without_a_tree_are_drawn() -> None:
         for width in (None, 30):
             assert all(deprel in draw_text(sentence, width=width) for deprel in sentence.deprels)
         ET.fromstring(draw_svg(sentence))
-    assert draw_text(two, show="tags").endswith("2 roots: the later ones hang under the first here.")
+    assert draw_text(two, show="tags").endswith("2 roots: the later ones are attached to the first here.")
 
 
 @pytest.mark.parametrize("show", SHOWS)
@@ -382,6 +385,33 @@ def test_very_long_sentences() -> None:
         for show in SHOWS:
             assert max(map(cells, draw_text(sentence, width=80, show=show).split("\n"))) <= 80
         assert draw_svg(sentence).count('class="arc"') == size
+
+
+def calls(function: Callable[[], object]) -> int:
+    """The number of function calls, Python's and C's, that a function makes."""
+    count = 0
+
+    def seen(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(seen)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_work_without_a_width_grows_with_the_words_and_not_with_the_cells() -> None:
+    def work(size: int) -> int:
+        sentence = Sentence.from_words(["word"] * size, heads=[0] + [1] * (size - 1), deprels=["dep"] * size)
+        return calls(lambda: draw_text(sentence))
+
+    work(10)  # imports and caches
+    small, large = work(100), work(400)
+    assert large < 6 * small  # the drawing itself has 16 times as many cells
+    assert large < 400 * 1000
 
 
 def test_what_cannot_be_drawn_in_a_width_is_a_table() -> None:
@@ -533,8 +563,8 @@ def test_cells_are_those_of_rich(text: str) -> None:
 
 
 @given(st.text())
-def test_clusters_are_the_text(text: str) -> None:
-    assert "".join(cluster for cluster, _ in clusters(text)) == text
+def test_graphemes_are_the_text(text: str) -> None:
+    assert "".join(unit for unit, _ in graphemes(text)) == text
 
 
 # The command

@@ -68,7 +68,7 @@ def test_networkx_enhanced(examples: list[Sentence]) -> None:
 
 
 def test_networkx_errors(examples: list[Sentence]) -> None:
-    with pytest.raises(FormatError, match=r"DEPS '7:x' of '1': '7:x' is no head of this sentence with a relation"):
+    with pytest.raises(FormatError, match=r"DEPS '7:x' of '1': '7:x' is not a head of this sentence with a relation"):
         Sentence([Word(1, "a", deps="7:x")]).to_networkx(enhanced=True)
     with pytest.raises(TreeError, match=r"HEAD '7' is outside the sentence \(1 words\)"):
         Sentence([Word(1, "a", head=7)]).to_networkx()
@@ -145,7 +145,7 @@ def test_nltk_errors() -> None:
         for make in (Sentence.to_nltk, Sentence.to_nltk_tree):
             with pytest.raises(TreeError, match=message):
                 make(sentence)
-    with pytest.raises(FormatError, match=r"'\(S \(NP a\)\)' is no node of a binary head tree"):
+    with pytest.raises(FormatError, match=r"'\(S \(NP a\)\)' is not a node of a binary head tree"):
         Sentence.from_nltk(nltk.Tree.fromstring("(S (NP a))"))
     with pytest.raises(FormatError, match="a str is neither a DependencyGraph nor a Tree"):
         Sentence.from_nltk("x")

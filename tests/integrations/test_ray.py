@@ -23,7 +23,7 @@ import hexatagger
 from hexatagger import ConfigError, FormatError, Sentence
 from hexatagger.cli import main
 from hexatagger.formats.conllu import format_sentence
-from hexatagger.integrations.ray import Progress, Settings, parse, parse_files, read_conllu, write_conllu
+from hexatagger.integrations.ray import CorpusOptions, Progress, parse, parse_files, read_conllu, write_conllu
 from onnx_model import write_model
 
 pytestmark = [  # what Ray does inside itself
@@ -137,8 +137,8 @@ def test_a_worker_and_a_node_die_in_the_middle(
             cluster.remove_node(node, allow_graceful=False)
             left.append(part)
 
-    settings = Settings(block=30_000)
-    summary = parse_files(str(corpus), out, model=model, settings=settings, report=disturb)
+    options = CorpusOptions(block=30_000)
+    summary = parse_files(str(corpus), out, model=model, options=options, report=disturb)
     assert len(left) == 2
     assert (summary.kept, summary.problems, summary.failures) == (0, 0, {})
     assert not list(out.glob(".*.part"))
@@ -160,7 +160,7 @@ def test_a_worker_and_a_node_die_in_the_middle(
     lost = sorted(made)[3]
     content = lost.read_text()
     lost.unlink()
-    again = parse_files(str(corpus), out, model=model, settings=settings)
+    again = parse_files(str(corpus), out, model=model, options=options)
     assert (again.shards, again.kept) == (summary.shards, summary.shards - 1)
     assert lost.read_text() == content
     assert {path: path.stat().st_mtime_ns for path in made if path != lost} == {
@@ -199,8 +199,8 @@ def test_a_cluster_of_its_own_from_the_command_line(model: Path, tmp_path: Path)
     corpus, out = tmp_path / "corpus", tmp_path / "out"
     corpus.mkdir()
     (corpus / "a.jsonl").write_text('{"id": 1, "text": "Hi Anna. Bye."}\n{"id": 2}\n')
-    command = [sys.executable, "-m", "hexatagger", "parse", "--engine", "ray", "--model", str(model)]
-    command += ["-f", str(corpus / "*.jsonl"), "-o", str(out), "--workers", "1"]
+    command = [sys.executable, "-m", "hexatagger", "corpus", "--model", str(model)]
+    command += [str(corpus / "*.jsonl"), "-o", str(out), "--workers", "1"]
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"} | ENVIRONMENT
     del environment["RAY_BACKEND_LOG_LEVEL"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -208,14 +208,14 @@ def test_a_cluster_of_its_own_from_the_command_line(model: Path, tmp_path: Path)
     assert done.returncode == 1
     assert lines[0].startswith("1 shards; 2 sentences, 5 words in 0:0")
     assert lines[1:] == [
-        f"Error: {corpus}/a.jsonl:2: has no column 'text', but id: say which with --text-column; "
-        f"they are listed in *.problems.jsonl in {out}, and all else is parsed"
+        f"Error: {corpus}/a.jsonl:2: has no column 'text', but id: name it with --text-column; "
+        f"*.problems.jsonl in {out} lists all of them, and the rest is parsed"
     ]
     assert [line for line in shards(out).splitlines() if line[:1] == "#"] == [
         *("# newdoc id = 1", "# newpar", "# text = Hi Anna.", "# text = Bye.")
     ]
     # Nothing is to be done any more, so no cluster is needed.
-    again = run("parse", "--engine", "ray", "--model", model, "-f", corpus, "-o", out, "--address", "nowhere:1")
+    again = run("corpus", "--model", model, corpus, "-o", out, "--address", "nowhere:1")
     assert again.exit_code == 1
     assert again.stderr.splitlines() == ["1 shards, 1 of them done before; 0 sentences, 0 words", *lines[1:]]
 
@@ -223,12 +223,11 @@ def test_a_cluster_of_its_own_from_the_command_line(model: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-f", "corpus"], "--engine ray writes a folder of files: name it with --output"),
-        (["-o", "out"], "--engine ray reads files: name them with --file"),
-        (["-f", "-", "-o", "out"], "--engine ray reads files: name them with --file"),
-        (["-f", "nothing/*", "-o", "out"], "nothing/*: no file is there"),
-        (["-f", "corpus", "-o", "out", "--to", "svg"], "target 'svg' is not one of"),
-        (["-f", "corpus", "-o", "file"], "file is a file: name a folder for the shards"),
+        (["-", "-o", "out"], "corpus does not read standard input: name files"),
+        (["nothing/*", "-o", "out"], "nothing/*: no such file"),
+        (["corpus", "-o", "out", "--to", "parquet", "--k", "2"], "a table has no place for the k best trees"),
+        (["corpus", "-o", "out", "--keep", "head"], "--keep 'head' is not one of: upos, xpos, feats, lemma"),
+        (["corpus", "-o", "file"], "file is a file: name a folder for the shards"),
     ],
 )
 def test_what_is_wrong_is_said_before_ray_is_started(
@@ -238,7 +237,7 @@ def test_what_is_wrong_is_said_before_ray_is_started(
     Path("corpus").mkdir()
     Path("corpus/a.txt").write_text("Hi.\n")
     Path("file").touch()
-    result = run("parse", "--engine", "ray", "--model", model, *arguments)
+    result = run("corpus", "--model", model, *arguments)
     assert result.exit_code == 1
     assert message in result.stderr
 
@@ -248,10 +247,10 @@ def test_other_settings_or_files_are_refused(model: Path, tmp_path: Path) -> Non
     path.write_bytes(b"nonsense")
     summary = parse_files(str(path), out, model=model)
     assert (summary.shards, summary.problems) == (0, 0)
-    assert "cannot be unpacked" in summary.failures["a.txt.gz"]
+    assert "cannot be decompressed" in summary.failures["a.txt.gz"]
     with pytest.raises(ConfigError, match="were made with target conllu, not json"):
-        parse_files(str(path), out, model=model, settings=Settings(target="json"))
+        parse_files(str(path), out, model=model, options=CorpusOptions(target="json"))
     with pytest.raises(ConfigError, match="has no segmenter"):
         parse_files(str(path), out, model=write_model(tmp_path / "words", segmenter=False))
-    with pytest.raises(FormatError, match="no file is there"):
+    with pytest.raises(FormatError, match="no such file"):
         parse_files(str(tmp_path / "missing"), out, model=model)

@@ -17,7 +17,7 @@ from hexatagger.formats.text import words_of
 from hexatagger.integrations.ray.blocks import Block, Source, Span, check_source, cut_file, find_files
 from hexatagger.integrations.ray.documents import read_documents
 from hexatagger.integrations.ray.manifest import NAME, add_files, blocks_of, read_manifest, write_manifest
-from hexatagger.integrations.ray.shards import Settings, Tally, make_shard, read_problems, unfinished
+from hexatagger.integrations.ray.shards import CorpusOptions, Tally, make_shard, read_problems, unfinished
 from stand_ins import NOISE, texts
 
 
@@ -39,7 +39,7 @@ STUB = cast("Parser", Stub())
 
 def make(path: Path, out: Path, **options: Any) -> tuple[str, list[Tally], list[str]]:
     """Return all shards of a file together, what they hold, and what could not be parsed."""
-    settings = Settings(**options)
+    settings = CorpusOptions(**options)
     spans = cut_file(path, settings.source, settings.block_size(path.stat().st_size))
     blocks = [Block(path.name, str(path), number, span) for number, span in enumerate(spans)]
     tallies = [make_shard(STUB, block, settings, out) for block in blocks]
@@ -152,7 +152,9 @@ def test_records_of_json_lines(tmp_path: Path) -> None:
         assert sum(tally.documents for tally in tallies) == 8
         assert [problem.split(":")[0] for problem in problems] == ["4", "5", "6", "7", "8"]
         for problem, message in zip(
-            problems, ["its text is int '3'", "not a JSON object", "not JSON", "has no column", "half a"], strict=True
+            problems,
+            ["its text is int '3'", "not a JSON object", "not JSON", "has no column", "half of"],
+            strict=True,
         ):
             assert message in problem
     made, _, _ = make(path, tmp_path / "json", source="words", target="json")
@@ -223,7 +225,7 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
 def test_columns_that_the_output_needs(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "Hi", "sentences": 1}\n')
-    settings = Settings(source="words", target="json")
+    settings = CorpusOptions(source="words", target="json")
     [span] = cut_file(path, "words", 100)
     tally = make_shard(STUB, Block("a", str(path), 0, span), settings, tmp_path)
     assert tally.failure is not None
@@ -234,7 +236,7 @@ def test_columns_that_the_output_needs(tmp_path: Path) -> None:
 def test_a_block_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("Hi\n")
-    settings = Settings(source="words")
+    settings = CorpusOptions(source="words")
     [span] = cut_file(path, "words", 100)
     block = Block("a.txt", str(path), 0, span)
     for number in range(4):
@@ -249,14 +251,16 @@ def test_a_block_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
 def test_what_cannot_be_read_or_written_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"Hi\n" * 100)[:-9])
-    with pytest.raises(FormatError, match=r"a\.txt\.gz: cannot be unpacked"):
+    with pytest.raises(FormatError, match=r"a\.txt\.gz: cannot be decompressed"):
         cut_file(path, "words", 1)
     with pytest.raises(FormatError, match="cannot be read: No such file"):
         cut_file(tmp_path / "missing.txt", "words", 1)
     block = Block("a.txt", str(tmp_path / "missing.txt"), 0, Span(0, None))
-    assert "missing.txt: cannot be read" in str(make_shard(STUB, block, Settings(source="words"), tmp_path).failure)
+    assert "missing.txt: cannot be read" in str(
+        make_shard(STUB, block, CorpusOptions(source="words"), tmp_path).failure
+    )
     (tmp_path / "file").touch()
-    assert "cannot be written" in str(make_shard(STUB, block, Settings(source="words"), tmp_path / "file").failure)
+    assert "cannot be written" in str(make_shard(STUB, block, CorpusOptions(source="words"), tmp_path / "file").failure)
 
 
 def test_finding_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,16 +279,16 @@ def test_finding_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("a/[1].txt") == ["[1].txt"]
     assert found(str(tmp_path / "*" / "b" / "z.md")) == ["a/b/z.md"]
     assert found(".") == ["a/[1].txt", "a/b/x.txt", "a/b/y.jsonl.gz", "a/x.txt"]
-    with pytest.raises(FormatError, match=r"nothing\*: no file is there"):
+    with pytest.raises(FormatError, match=r"nothing\*: no such file"):
         found("nothing*")
     with pytest.raises(ConfigError, match="would have the same name in the output"):
         found("a/x.txt", "a/b/x.txt")
-    with pytest.raises(ConfigError, match=r"x\.conllu\.gz is CoNLL-U, but is to be read as text"):
+    with pytest.raises(ConfigError, match=r"x\.conllu\.gz is CoNLL-U, but would be read as text"):
         check_source(Path("x.conllu.gz"), "text")
 
 
 def test_the_manifest_knows_what_shards_were_made_with(tmp_path: Path) -> None:
-    path, out, settings = tmp_path / "a.txt", tmp_path / "out", Settings(source="lines", block=4)
+    path, out, settings = tmp_path / "a.txt", tmp_path / "out", CorpusOptions(source="lines", block=4)
     path.write_text("One.\nTwo.\n")
 
     def cut(paths: list[Path]) -> list[Any]:
@@ -300,7 +304,7 @@ def test_the_manifest_knows_what_shards_were_made_with(tmp_path: Path) -> None:
     add_files(known, {"a.txt": path}, out, settings, lambda paths: [] if not paths else pytest.fail("cut again"))
 
     with pytest.raises(ConfigError, match=r"were made with text_column text, not body: name another output folder"):
-        read_manifest(out, Settings(source="lines", block=4, text_column="body"), "d")
+        read_manifest(out, CorpusOptions(source="lines", block=4, text_column="body"), "d")
     with pytest.raises(ConfigError, match="were made with model d, not e"):
         read_manifest(out, settings, "e")
 
@@ -313,7 +317,7 @@ def test_the_manifest_knows_what_shards_were_made_with(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"a\.txt has changed since .*a\.txt\.00001\.conllu was made"):
         add_files(known, {"a.txt": path}, out, settings, cut)
     (out / "a.txt.00000.conllu").touch()
-    with pytest.raises(ConfigError, match=r"a\.txt\.00000\.conllu is there, but not in"):
+    with pytest.raises(ConfigError, match=r"a\.txt\.00000\.conllu exists, but is not in"):
         add_files({}, {"a.txt": path}, out, settings, cut)
     (out / NAME).write_text("{}")
     with pytest.raises(FormatError, match="is not the manifest of a corpus"):
@@ -326,10 +330,10 @@ def test_the_manifest_knows_what_shards_were_made_with(tmp_path: Path) -> None:
         ({"source": "speech"}, "source 'speech' is not one of"),
         ({"target": "svg"}, "target 'svg' is not one of"),
         ({"block": -1}, "block -1 is too small"),
-        ({"target": "parquet", "packed": True}, "packed already"),
-        ({"target": "parquet", "options": {"k": 2}}, "no place for the k best trees"),
+        ({"target": "parquet", "packed": True}, "compressed already"),
+        ({"target": "parquet", "parsing": {"k": 2}}, "no place for the k best trees"),
     ],
 )
-def test_settings_that_make_no_sense(options: dict[str, Any], message: str) -> None:
+def test_options_that_make_no_sense(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Settings(**options)
+        CorpusOptions(**options)

@@ -295,7 +295,7 @@ def test_given_sentences_need_no_segmenter(tmp_path: Path) -> None:
     doc = nlp.make_doc("Dogs bark . Cats sleep .")
     doc[3].is_sent_start = True
     assert starts(nlp(doc)) == [0, 3]
-    with pytest.raises(ConfigError, match=r"has no segmenter: .* or set sentence starts before"):
+    with pytest.raises(ConfigError, match=r"has no segmenter: .* or set sentence starts first"):
         make(model)("Dogs bark .")
     nlp = make(model)
     nlp.add_pipe("sentencizer", first=True)
@@ -334,7 +334,7 @@ def test_saved_pipelines_have_their_model_in_them(nlp: Any, model: Path, tmp_pat
     loaded.to_disk(tmp_path / "copied")
     assert values(spacy.load(tmp_path / "copied")(TEXT)) == expected
     (tmp_path / "copied" / "hexatagger" / "model.json").unlink()
-    with pytest.raises(FormatError, match=r"model.json: says no model"):
+    with pytest.raises(FormatError, match=r"model.json: names no model"):
         spacy.load(tmp_path / "copied")
 
 

@@ -92,7 +92,7 @@ def test_no_sentences() -> None:
     ("columns", "message"),
     [
         ({"id": [1]}, "the table has no column 'sentence', but: id"),
-        ({"sentence": [1], "id": ["x"], "form": ["a"]}, "column 'id' is string where int32 is needed"),
+        ({"sentence": [1], "id": ["x"], "form": ["a"]}, "column 'id' is string instead of int32"),
         ({"sentence": [1], "id": [1], "form": [None]}, "row 0: column 'form' has no value"),
         ({"sentence": [1], "id": [2], "form": ["a"]}, "row 0: id 2 of sentence 1 is out of order: the next word here"),
         (
@@ -100,7 +100,7 @@ def test_no_sentences() -> None:
             "row 2: id 2 of sentence 1 is out of order: the next word here is 1",
         ),
         ({"sentence": [1], "id": [1], "form": ["a"], "head": [2]}, r"sentence 1: head 2 of word 1 is outside"),
-        (3, "int is no table"),
+        (3, "int is not a table"),
     ],
 )
 def test_what_is_wrong_is_named(columns: Any, message: str) -> None:

@@ -1,6 +1,6 @@
-"""The command line: commands read options, call the library and print; each file holds the commands of one subject.
+"""The command line: commands read options, call the library and print; one module per subject.
 
-A command is imported when it is asked for, so that each starts as fast as it can.
+A command is imported when it is called, so that each starts fast.
 """
 
 from importlib import import_module
@@ -13,28 +13,29 @@ from hexatagger.errors import HexataggerError
 
 COMMANDS = {
     "parse": "parse:parse",
+    "corpus": "corpus:corpus",
     "serve": "serve:serve",
     "train": "train:train",
     "export": "train:export",
     "calibrate": "calibrate:calibrate",
     "package": "train:package_model",
     "evaluate": "evaluate:evaluate",
-    "info": "parse:info",
+    "info": "info:info",
     "draw": "draw:draw",
-    "encode": "trees:encode",
-    "decode": "trees:decode",
-    "lift": "trees:lift",
-    "unlift": "trees:unlift",
-    "stats": "trees:stats",
+    "encode": "tags:encode",
+    "decode": "tags:decode",
+    "lift": "lift:lift",
+    "unlift": "lift:unlift",
+    "stats": "stats:stats",
 }
-"""Where each command is, in the order of use."""
+"""The module and function of each command, in the order of use."""
 
 
 class _Commands(click.Group):
-    """A group that tells the errors we raise on purpose in one line, and imports a command when it is asked for."""
+    """A group that prints expected errors in one line and imports a command when it is called."""
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command; what is wrong with the input is no traceback."""
+        """Run the command; an error in the input is not a traceback."""
         try:
             return super().invoke(context)
         except HexataggerError as error:
@@ -56,7 +57,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="hexatagger")
 def main() -> None:
-    """Dependency parsing as tagging: a tree is two tags a word.
+    """Dependency parsing as tagging: a tree is two tags per word.
 
     Files are CoNLL-U (or CoNLL-X with --from conllx), `.gz` and `.xz` too; `-` is standard input.
     """

@@ -1,60 +1,101 @@
-"""What `parse --engine ray` does: a job on a Ray cluster, with its progress on standard error."""
+"""`hexatagger corpus`: files of any number and size, parsed on a Ray cluster into a folder of shards."""
 
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from hexatagger.cli.options import Input, model_option, parsing, source_option
 from hexatagger.errors import ConfigError, HexataggerError
 
 if TYPE_CHECKING:
     from hexatagger.integrations.ray import Progress, Summary
+    from hexatagger.model.config import Task
+    from hexatagger.parsing.options import Respected
 
-_SECONDS = 30  # between two lines of progress where there is no terminal
+_SECONDS = 30  # between two lines of progress where standard error is not a terminal
 
 
-def parse_corpus(
-    files: Sequence[str],
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, help="Folder for the shards; an interrupted job continues there.")
+@model_option
+@source_option
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["conllu", "json", "tags", "parquet"]),
+    default="conllu",
+    show_default=True,
+    help="What to write.",
+)
+@click.option(
+    "--text-column", default="text", show_default=True, help="The column of JSON lines or Parquet that has the text."
+)
+@click.option("--gz", is_flag=True, help="Compress the shards.")
+@parsing
+@click.option("--workers", type=click.IntRange(1), help="Processes to parse with.  [default: all cores]")
+@click.option("--address", help="The Ray cluster: auto or HOST:6379.  [default: RAY_ADDRESS, or one started here]")
+def corpus(
+    files: tuple[str, ...],
     output: str,
-    *,
     model: str,
-    settings: dict[str, Any],
-    address: str | None,
+    source: Input,
+    target: Literal["conllu", "json", "tags", "parquet"],
+    text_column: str,
+    gz: bool,
+    keep: "list[Task]",
+    respect: "list[Respected]",
+    probabilities: bool,
+    k: int,
     workers: int | None,
+    address: str | None,
 ) -> None:
-    """Parse files into shards, and say at the end what came of it; anything that is missing is exit code 1."""
-    from hexatagger.integrations.ray import Settings, parse_files
+    """Parse a corpus on a Ray cluster, into a folder of shards.
 
-    if not files or "-" in files:
-        raise ConfigError("--engine ray reads files: name them with --file, a pattern in quotes or a folder")
-    if output == "-":
-        raise ConfigError("--engine ray writes a folder of files: name it with --output")
-    made = Settings(**settings)
+    FILES are paths, folders and patterns in quotes, of text, CoNLL-U, JSON lines and Parquet; .gz and .xz too. The
+    same command continues a job that was interrupted. Needs the extra [ray].
+
+    \b
+      hexatagger corpus 'corpus/*.jsonl' -o out
+      hexatagger corpus --from lines --to parquet --workers 8 corpus/ -o out
+      hexatagger corpus --address auto 'corpus/**/*.txt.gz' -o out --gz
+    """
+    if "-" in files:
+        raise ConfigError("corpus does not read standard input: name files, folders or patterns")
+    from hexatagger.integrations.ray import CorpusOptions, parse_files
+    from hexatagger.parsing.options import ParseOptions
+
+    options = CorpusOptions(
+        source=source,
+        target=target,
+        text_column=text_column,
+        packed=gz,
+        parsing=ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k),
+    )
     with _Meter() as meter:
         summary = parse_files(
-            files, output, model=model, settings=made, address=address, actors=workers, report=meter.show
+            files, output, model=model, options=options, address=address, actors=workers, report=meter.show
         )
-    click.echo(_told(summary), err=True)
+    click.echo(_summary(summary), err=True)
     if summary.failures:
         name, reason = next(iter(summary.failures.items()))
         more = f" (and {len(summary.failures) - 1} more)" if len(summary.failures) > 1 else ""
-        raise HexataggerError(f"{name} could not be made: {reason}{more}; the same command tries again")
+        raise HexataggerError(f"{name} could not be made: {reason}{more}; run the command again to retry")
     if summary.problems:
         more = f" (and {summary.problems - 1:,} more)" if summary.problems > 1 else ""
-        where = f"they are listed in *.problems.jsonl in {output}, and all else is parsed"
+        where = f"*.problems.jsonl in {output} lists all of them, and the rest is parsed"
         raise HexataggerError(f"{summary.examples[0]}{more}; {where}")
 
 
-def _told(summary: "Summary") -> str:
-    """Say what was done."""
+def _summary(summary: "Summary") -> str:
     kept = f", {summary.kept:,} of them done before" if summary.kept else ""
     speed = f" in {_clock(summary.seconds)} ({summary.words / summary.seconds:,.0f} words/s)" if summary.seconds else ""
     return f"{summary.shards:,} shards{kept}; {summary.sentences:,} sentences, {summary.words:,} words{speed}"
 
 
 def _clock(seconds: float) -> str:
-    """Write a duration.
+    """Format a duration.
 
     >>> _clock(3725.4)
     '1:02:05'
@@ -64,7 +105,7 @@ def _clock(seconds: float) -> str:
 
 
 class _Meter:
-    """Shows on standard error how far a job is: a bar in a terminal, a line now and then elsewhere."""
+    """Shows the progress of a job on standard error: a bar in a terminal, a line now and then elsewhere."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -84,11 +125,11 @@ class _Meter:
         self._bar.stop()
 
     def show(self, progress: "Progress") -> None:
-        """Show how far it is."""
+        """Show the present state."""
         speed = f", {progress.words / progress.seconds:,.0f} words/s" if progress.seconds else ""
         left = f", {_clock(progress.left)} left" if progress.left is not None else ""
-        told = f"{progress.done:,} of {progress.shards:,} shards{speed}{left}"
-        self._bar.update(self._task, description=told, completed=progress.done, total=progress.shards)
+        line = f"{progress.done:,} of {progress.shards:,} shards{speed}{left}"
+        self._bar.update(self._task, description=line, completed=progress.done, total=progress.shards)
         if not self._terminal and time.monotonic() - self._last >= _SECONDS:
             self._last = time.monotonic()
-            click.echo(told, err=True)
+            click.echo(line, err=True)

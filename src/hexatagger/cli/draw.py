@@ -11,7 +11,7 @@ import click
 
 from hexatagger.draw import Show, draw_html_parts, draw_svg, draw_text
 from hexatagger.draw.svg import WIDTH
-from hexatagger.draw.width import printable
+from hexatagger.draw.unicode import printable
 from hexatagger.errors import ConfigError, FormatError, TreeError
 from hexatagger.formats.conllu import Format, read_conllu
 from hexatagger.formats.files import name_of, open_output

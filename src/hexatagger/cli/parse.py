@@ -1,77 +1,44 @@
-"""Commands that run a model: parse, info."""
+"""`hexatagger parse`: text, words or CoNLL-U to trees, on this machine."""
 
 import itertools
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, cast
+from typing import IO, TYPE_CHECKING, Literal, cast
 
 import click
 
+from hexatagger.cli.options import Input, model_option, output_option, parsing, source_option
 from hexatagger.errors import ConfigError
 from hexatagger.formats.files import File, open_binary, open_output, read_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from hexatagger.model.config import Task
+    from hexatagger.parsing.options import ParseOptions, Respected
     from hexatagger.parsing.parser import Parser
     from hexatagger.sentence import Sentence
 
-Input = Literal["text", "lines", "words", "conllu", "conllx"]
-Output = Literal["tree", "conllu", "json", "tags", "svg", "html", "parquet"]
-COLUMNS = ("upos", "xpos", "feats", "lemma")
+Output = Literal["tree", "conllu", "json", "tags", "svg", "html"]
 
 
 @click.command()
 @click.argument("text", nargs=-1)
-@click.option(
-    "-f", "--file", "files", multiple=True, help="File to parse instead of TEXT; may be given again; - is stdin."
-)
-@click.option("--model", default="en", show_default=True, help="Folder of a model, or en: the one inside the package.")
-@click.option(
-    "--from",
-    "source",
-    type=click.Choice(["text", "lines", "words", "conllu", "conllx"]),
-    default="text",
-    show_default=True,
-    help="What is given: running text, a sentence a line, words separated by spaces, or a file of words.",
-)
+@click.option("-f", "--file", "files", multiple=True, help="File to parse instead of TEXT; repeatable; - is stdin.")
+@model_option
+@source_option
 @click.option(
     "--to",
     "target",
-    type=click.Choice(["tree", "conllu", "json", "tags", "svg", "html", "parquet"]),
-    help="What to write; parquet with --engine ray only.  [default: tree in a terminal, conllu elsewhere]",
+    type=click.Choice(["tree", "conllu", "json", "tags", "svg", "html"]),
+    help="What to write.  [default: tree in a terminal, conllu elsewhere]",
 )
-@click.option("-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]")
-@click.option(
-    "--keep", default="", help="Columns of CoNLL-U input to leave as they are where filled: upos,xpos,feats,lemma."
-)
-@click.option(
-    "--probabilities", is_flag=True, help="Say how probable each head and the tree are: MISC HeadProb, # tree_prob."
-)
-@click.option(
-    "--k", default=1, show_default=True, type=click.IntRange(1), help="Give the k best trees of each sentence."
-)
-@click.option(
-    "--respect", default="", help="Columns of CoNLL-U input that the tree must obey where filled: head,deprel."
-)
-@click.option(
-    "--workers", type=click.IntRange(1), help="Processes to parse with.  [default: 1, or with --engine ray all cores]"
-)
-@click.option("--resume", is_flag=True, help="Keep what is done in OUTPUT.partial, and go on from there if it exists.")
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="What runs it: this machine, or a Ray cluster that makes a folder of shards, resumes and survives its nodes.",
-)
-@click.option(
-    "--address", help="The Ray cluster, as in auto or HOST:6379.  [default: RAY_ADDRESS, or one started here]"
-)
-@click.option("--text-column", help="With --engine ray: where a record has its text.  [default: text]")
-@click.option("--gz", is_flag=True, help="With --engine ray: pack the shards.")
+@output_option
+@parsing
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to parse with.")
+@click.option("--resume", is_flag=True, help="Keep finished work in OUTPUT.partial, and continue from there.")
 def parse(
     text: tuple[str, ...],
     files: tuple[str, ...],
@@ -79,16 +46,12 @@ def parse(
     source: Input,
     target: Output | None,
     output: str,
-    keep: str,
+    keep: "list[Task]",
+    respect: "list[Respected]",
     probabilities: bool,
     k: int,
-    respect: str,
-    workers: int | None,
+    workers: int,
     resume: bool,
-    engine: Literal["local", "ray"],
-    address: str | None,
-    text_column: str | None,
-    gz: bool,
 ) -> None:
     """Parse TEXT, files or standard input.
 
@@ -98,32 +61,15 @@ def parse(
       hexatagger parse --from conllu -f words.conllu --keep upos,lemma
       echo "one sentence , cut into words" | hexatagger parse --from words
       hexatagger parse --k 3 --probabilities "I saw the man with the telescope."
-      hexatagger parse --engine ray -f 'corpus/*.jsonl' -o out
 
-    json is an object a sentence, one on each line.
+    json is one object per sentence, one per line. For many files or machines, see hexatagger corpus.
     """
     if text and files:
         raise ConfigError("both TEXT and --file are given: give one of them")
-    options = {
-        "keep": _columns("--keep", keep, COLUMNS),
-        "respect": _columns("--respect", respect, ("head", "deprel")),
-        "probabilities": probabilities,
-        "k": k,
-    }
-    if engine == "ray":
-        from hexatagger.cli.corpus import parse_corpus
-
-        settings = {"source": source, "target": target or "conllu", "text_column": text_column or "text", "packed": gz}
-        settings["options"] = options
-        parse_corpus(files, output, model=model, settings=settings, address=address, workers=workers)
-        return
-    if target == "parquet" or address or text_column or gz:
-        raise ConfigError(
-            "--to parquet, --address, --text-column and --gz are for a folder of shards: add --engine ray"
-        )
-    workers = workers or 1
+    from hexatagger.parsing.options import ParseOptions
     from hexatagger.parsing.parser import load
 
+    options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
     chosen: Output = target or ("tree" if output == "-" and sys.stdout.isatty() else "conllu")
     parser = load(model, threads=1 if workers > 1 else None)
     names = list(files) or ([] if text else ["-"])
@@ -135,23 +81,15 @@ def parse(
     _write(counted if chosen == "json" else _with_alternatives(counted), chosen, output, resume=resume)
 
 
-def _columns(option: str, names: str, choices: Sequence[str]) -> list[str]:
-    chosen = [name.strip() for name in names.split(",") if name.strip()]
-    for name in chosen:
-        if name not in choices:
-            raise ConfigError(f"{option} '{name}' is not one of: {', '.join(choices)}")
-    return chosen
-
-
 def _with_alternatives(sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
-    """Let the alternatives of a sentence follow it."""
+    """Yield each sentence, followed by its alternatives."""
     for sentence in sentences:
         yield sentence
         yield from sentence.alternatives
 
 
 def _sentences(parser: "Parser", source: Input, texts: Sequence[str], files: "Sequence[File]") -> "Iterator[Sentence]":
-    """Read all that is to be parsed, as a stream."""
+    """Read the input as a stream."""
     from hexatagger.formats.conllu import read_conllu
     from hexatagger.formats.text import words_of
 
@@ -168,18 +106,18 @@ def _sentences(parser: "Parser", source: Input, texts: Sequence[str], files: "Se
 
 
 def _parsed(
-    parser: "Parser", model: str, sentences: "Iterator[Sentence]", workers: int, options: dict[str, Any]
+    parser: "Parser", model: str, sentences: "Iterator[Sentence]", workers: int, options: "ParseOptions"
 ) -> "Iterator[Sentence]":
     if workers > 1:
         from hexatagger.parsing.workers import parse_parallel
 
         yield from parse_parallel(model, sentences, workers=workers, **options)
     else:
-        yield from parser.stream(sentences, **options)
+        yield from parser.pipe(sentences, **options)
 
 
 def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
-    """Return what writes a sentence."""
+    """Return the function that formats a sentence."""
     from hexatagger.formats.conllu import format_sentence
     from hexatagger.formats.tagfile import format_tagged
 
@@ -201,7 +139,7 @@ def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
 
 
 def _write(sentences: "Iterator[Sentence]", target: Output, output: str, *, resume: bool) -> None:
-    """Write everything; to resume, behind what the partial file has already."""
+    """Write everything; to resume, after the content of the partial file."""
     if target == "html":
         from hexatagger.draw import draw_html_parts
 
@@ -222,7 +160,7 @@ def _partial_path(output: str) -> Path:
 
 
 def _partial(output: str, target: Output, k: int) -> int:
-    """Return how many sentences of an earlier run are there already; cut off what is not whole."""
+    """Return how many sentences an earlier run has written; cut off an incomplete one."""
     if k > 1:
         raise ConfigError("--resume and --k do not go together: sentences could not be counted")
     if output == "-" or target not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
@@ -241,7 +179,7 @@ def _partial(output: str, target: Output, k: int) -> int:
 
 
 def _bar() -> "Progress":
-    """Return a bar on standard error."""
+    """Return a progress bar on standard error."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -263,7 +201,7 @@ def _bar() -> "Progress":
 
 
 class _Meter:
-    """Shows on standard error, if that is a terminal, how far files are read and how many words are parsed."""
+    """Shows progress on standard error, if that is a terminal: bytes read and words parsed."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.read = 0  # bytes
@@ -275,7 +213,7 @@ class _Meter:
             self._task = self._bar.add_task("reading", total=total)
 
     def count(self, sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
-        """Let sentences pass and show how many."""
+        """Pass sentences through and show how many."""
         if self._bar is None:
             yield from sentences
             return
@@ -289,7 +227,7 @@ class _Meter:
 
 
 class _Watched:
-    """The lines of a file, whose reading a meter sees."""
+    """The lines of a file; a meter counts the bytes."""
 
     def __init__(self, name: str, meter: _Meter) -> None:
         self.name, self._meter = name, meter
@@ -299,21 +237,3 @@ class _Watched:
             for line in stream:
                 self._meter.read += len(line)
                 yield line
-
-
-@click.command()
-@click.argument("model", default="en")
-def info(model: str) -> None:
-    """Show the card of MODEL: data, licence, scores.
-
-    \b
-      hexatagger info
-      hexatagger info models/cy
-    """
-    from hexatagger.model.folder import read_file, read_folder
-    from hexatagger.parsing.parser import find_model
-
-    folder = read_folder(find_model(model))
-    click.echo(read_file(folder.path / "README.md").rstrip())
-    sizes = {path.name: path.stat().st_size for path in sorted(folder.path.iterdir()) if path.is_file()}
-    click.echo(f"\nFolder {folder.path}: " + ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in sizes.items()))

@@ -1,19 +1,19 @@
-"""Drawings of trees: one layout, several outputs.
+"""Drawings of trees: one layout, three outputs.
 
-    draw_text    for a terminal: arcs over the words, or down the margin where the words do not fit on a line
-    draw_svg     one picture that carries everything it needs, light and dark
-    draw_html    one page of pictures, the same
+    draw_text    for a terminal: arcs over the words, or in the margin where the words do not fit on a line
+    draw_svg     one self-contained picture, light and dark
+    draw_html    one self-contained page of pictures
 
-What is drawn is chosen by `show`: "arcs" (the dependency tree), "bht" (its binary head tree), "tags" (its hexatags), or
-"all" three, one above the other as in the first figure of the paper. Binary head trees and tags of a tree that is not
-projective are those of the lifted tree, and the drawing says so.
+`show` selects what is drawn: "arcs" (the dependency tree), "bht" (its binary head tree), "tags" (its hexatags), or
+"all" three, one above the other as in the first figure of the paper. The binary head tree and the tags of a
+non-projective tree are those of the lifted tree, and a note in the drawing says so.
 
-Texts are measured without a font: see `width`. Nothing here knows about terminals, files or browsers.
+Nothing here knows about terminals, files or browsers.
 """
 
 from collections.abc import Iterable, Iterator
 
-from hexatagger.draw import page, svg, terminal
+from hexatagger.draw import html, svg, terminal
 from hexatagger.draw.figure import Show, figure
 from hexatagger.draw.width import cells, wrap
 from hexatagger.errors import ConfigError
@@ -57,7 +57,7 @@ def draw_text(sentence: Sentence, *, width: int | None = None, color: bool = Fal
 
 
 def draw_svg(sentence: Sentence, *, show: Show = "arcs", width: int | None = svg.WIDTH) -> str:
-    """Draw a tree as an SVG document; one that would be wider than `width` pixels runs downwards instead.
+    """Draw a tree as an SVG document; if it would be wider than `width` pixels, it has one word per row instead.
 
     >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
     >>> draw_svg(sentence).startswith('<svg xmlns="http://www.w3.org/2000/svg"')
@@ -68,7 +68,7 @@ def draw_svg(sentence: Sentence, *, show: Show = "arcs", width: int | None = svg
 
 
 def draw_html(sentences: Iterable[Sentence] | Sentence, *, show: Show = "arcs", width: int | None = svg.WIDTH) -> str:
-    """Draw trees as one HTML page that loads nothing from elsewhere."""
+    """Draw trees as one HTML page that loads nothing from elsewhere; options as for `draw_svg`."""
     return "".join(
         draw_html_parts([sentences] if isinstance(sentences, Sentence) else sentences, show=show, width=width)
     )
@@ -77,12 +77,12 @@ def draw_html(sentences: Iterable[Sentence] | Sentence, *, show: Show = "arcs", 
 def draw_html_parts(
     sentences: Iterable[Sentence], *, show: Show = "arcs", width: int | None = svg.WIDTH
 ) -> Iterator[str]:
-    """Yield the page of `draw_html` piece by piece, so that a whole treebank need not be in memory."""
+    """Yield the page of `draw_html` piece by piece, so that a whole treebank need not fit in memory."""
     _check_width(width)
-    yield page.HEAD
+    yield html.HEAD
     for number, sentence in enumerate(sentences, 1):
-        yield page.section(figure(sentence, show), sentence.comment("sent_id") or str(number), width=width)
-    yield page.FOOT
+        yield html.section(figure(sentence, show), sentence.comment("sent_id") or str(number), width=width)
+    yield html.FOOT
 
 
 def _check_width(width: int | None) -> None:

@@ -1,27 +1,26 @@
-"""What there is to draw of a sentence: words, arcs with their levels, the binary head tree, the tags.
+"""The content of a drawing, without coordinates: words, arcs with their levels, the binary head tree, the tags.
 
-A figure has no coordinates yet. Everything in it is numbered by place, from 1, in the order of the words, or in the
-order in which they are seen from left to right once a figure of a right-to-left text was `mirrored`. All strings are
-safe to show (`width.printable`).
+Everything is numbered by place, from 1, in the order of the words; in a figure of right-to-left text that was
+`mirrored`, in the order seen from left to right. All strings are safe to show (`unicode.printable`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from hexatagger.draw.width import printable, runs_right_to_left
+from hexatagger.draw.unicode import printable, runs_right_to_left
 from hexatagger.errors import TreeError, check_choice
 from hexatagger.sentence import Sentence
 from hexatagger.tags import BHT, base, from_heads, heads_to_tree, lift
 from hexatagger.tree import attach_roots, check_tree, is_tree, nonprojective_words
 
 Show = Literal["arcs", "bht", "tags", "all"]
-"""What to draw: the dependency arcs, the binary head tree, the hexatags, or all three as the paper's first figure."""
+"""What to draw: the dependency arcs, the binary head tree, the hexatags, or all three as in the paper's Figure 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """An arc between two places; `head` is 0 for the root, `crossing` is true of an arc that is not projective."""
+    """An arc between two places; `head` is 0 for the root, `crossing` is true if the arc is not projective."""
 
     head: int
     dependent: int
@@ -42,7 +41,7 @@ class Arc:
 
 @dataclass(frozen=True, slots=True)
 class Fan:
-    """All projective arcs of one head (or one crossing arc) as one line, for drawings that run downwards."""
+    """All projective arcs of one head, or one crossing arc, as one line in a downward drawing."""
 
     head: int
     dependents: tuple[int, ...]
@@ -52,7 +51,7 @@ class Fan:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the binary head tree: its place in order, 0 to 2N−2 (words have the even ones), and its children's."""
+    """A node of the binary head tree: its in-order place, 0 to 2N−2 (words are even), and those of its children."""
 
     place: int
     height: int
@@ -71,7 +70,7 @@ class Bracket:
 
 @dataclass(slots=True)
 class Figure:
-    """Everything that a drawing of one sentence shows."""
+    """Everything that the drawing of one sentence shows."""
 
     show: Show
     ids: list[int]
@@ -89,17 +88,17 @@ class Figure:
 
     @property
     def levels(self) -> int:
-        """The highest level of an arc that is not the root's."""
+        """The highest level of an arc other than the root's."""
         return max((arc.level for arc in self.arcs if arc.head), default=0)
 
     @property
     def description(self) -> str:
-        """The arcs in words, for those who cannot see them."""
+        """The arcs in words, for readers who cannot see them."""
         told = sorted(self.arcs, key=lambda arc: self.ids[arc.dependent - 1])
         return "; ".join(self.tell(arc) for arc in told)
 
     def tell(self, arc: Arc) -> str:
-        """Say an arc in words."""
+        """Describe an arc in words."""
         dependent = self.forms[arc.dependent - 1]
         if arc.head == 0:
             return f"{dependent}: {arc.label}"
@@ -107,7 +106,7 @@ class Figure:
 
 
 def figure(sentence: Sentence, show: Show = "arcs") -> Figure:
-    """Collect what there is to draw.
+    """Collect everything that is drawn.
 
     >>> sentence = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2], deprels=["nsubj", "root", "obj"])
     >>> figure(sentence).description
@@ -135,7 +134,7 @@ def figure(sentence: Sentence, show: Show = "arcs") -> Figure:
 
 
 def _check_heads(sentence: Sentence) -> None:
-    """Raise TreeError where an arc has no two ends; what is not a tree otherwise can still be drawn."""
+    """Raise TreeError if an arc lacks an end; anything else that is not a tree can still be drawn."""
     size = len(sentence)
     for number, head in enumerate(sentence.heads, 1):
         if head > size:
@@ -145,7 +144,7 @@ def _check_heads(sentence: Sentence) -> None:
 
 
 def _arcs(sentence: Sentence) -> list[Arc]:
-    """Return the arcs of a sentence, the shortest first; a word without a head has none."""
+    """Return the arcs of a sentence, shortest first; a word without a head has none."""
     heads = sentence.heads
     pairs = [(head, word) for word, head in enumerate(heads, 1) if head > 0]
     pairs.sort(key=lambda pair: (abs(pair[0] - pair[1]), pair[1]))
@@ -161,7 +160,7 @@ def _arcs(sentence: Sentence) -> list[Arc]:
 
 
 def stack(spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Put each span on the lowest level above all earlier ones that it overlaps; `(1, 3)` covers 1 and 2, not 3.
+    """Put each span on the lowest level above all earlier spans it overlaps; `(1, 3)` covers 1 and 2, not 3.
 
     >>> stack([(1, 2), (2, 3), (1, 3), (2, 4)])
     [1, 1, 2, 3]
@@ -186,9 +185,9 @@ def _crossed(pairs: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def fans(figure: Figure) -> list[Fan]:
-    """Gather the arcs of each head into one line, and put those of a word under those of its head.
+    """Gather the arcs of each head into one line, and place those of a word inside those of its head.
 
-    Levels here are columns: fans that meet in a row have different ones, so that each row can be read.
+    Levels here are columns: fans that share a row have different levels, so every row can be read.
     """
     arcs = [arc for arc in figure.arcs if arc.head]
     upward = {arc.dependent: arc.head for arc in arcs}
@@ -201,11 +200,11 @@ def fans(figure: Figure) -> list[Fan]:
         path = []
         while word not in depth and word in upward:
             path.append(word)
-            depth[word] = 0  # subtle: heads may run in a cycle, so a word on the way counts as known
+            depth[word] = 0  # subtle: heads may form a cycle, so a word on the path counts as known
             word = upward[word]
         for above, below in enumerate(reversed(path), depth.get(word, 0) + 1):
             depth[below] = above
-    # Deep heads first, so that the fan of a word comes to lie inside that of its head; crossing ones outermost.
+    # Deep heads first, so that the fan of a word lies inside that of its head; crossing ones outermost.
     order = sorted(gathered, key=lambda key: (key[1] > 0, -depth.get(key[0], 0), key))
     spans = [(min(key[0], *gathered[key]), max(key[0], *gathered[key]) + 1) for key in order]
     return [
@@ -215,14 +214,14 @@ def fans(figure: Figure) -> list[Fan]:
 
 
 def _add_tree(made: Figure, sentence: Sentence) -> None:
-    """Add the binary head tree and the tags, of the lifted tree where arcs cross."""
+    """Add the binary head tree and the tags; those of the lifted tree if arcs cross."""
     for word in sentence:
         if word.head is None:
-            raise TreeError("HEAD is '_': the binary head tree and its tags need a tree", word=word.id)
+            raise TreeError("HEAD is '_': the binary head tree and the tags need a tree", word=word.id)
     heads, deprels = sentence.heads, sentence.deprels
     check_tree(heads, single_root=False)
     if heads.count(0) > 1:
-        made.notes.append(f"{heads.count(0)} roots: the later ones hang under the first here.")
+        made.notes.append(f"{heads.count(0)} roots: the later ones are attached to the first here.")
         heads = attach_roots(heads)
     lifted, marked = lift(heads, deprels)
     moved = [word for word in range(1, len(heads) + 1) if lifted[word - 1] != heads[word - 1]]
@@ -243,7 +242,7 @@ def _add_tree(made: Figure, sentence: Sentence) -> None:
 
 
 def _nodes(tree: BHT) -> list[Node]:
-    """Return the nodes of a binary head tree in order, each as high as its children need."""
+    """Return the nodes of a binary head tree in order, each one higher than its children."""
     ordered = list(tree.inorder())
     places = {id(node): place for place, node in enumerate(ordered)}
     below_first, waiting = [], [tree]
@@ -261,7 +260,7 @@ def _nodes(tree: BHT) -> list[Node]:
 
 
 def mirrored(figure: Figure) -> Figure:
-    """Return the figure turned around, as a right-to-left text is seen."""
+    """Return the figure reversed, as right-to-left text is seen."""
     size = len(figure.forms)
     last = 2 * size - 2
     return replace(

@@ -1,9 +1,9 @@
-"""Coordinates along the line of words: one layout, in cells for the terminal and in pixels for SVG.
+"""Horizontal coordinates of words and arcs: one layout, in cells for the terminal and in pixels for SVG.
 
-Words stand in blocks. An arc goes up from a leg on one word, along its level, and down a leg on another. A word has at
-most three legs: arcs to its left leave from the first, the arc from its head arrives at the second, arcs to its right
-leave from the third. So in a projective tree no two lines cross. Words move apart until every label fits between the
-legs of its arc; labels on one level can then never meet, and those of different levels are on different lines.
+Each word has a block. An arc goes up from a leg on one word, along its level, and down to a leg on another. A word has
+at most three legs: arcs to its left leave from the first, the arc from its head arrives at the second, arcs to its
+right leave from the third. So no two lines cross in a projective tree. Words move apart until every label fits between
+the legs of its arc; labels on the same level therefore never overlap.
 """
 
 import math
@@ -17,11 +17,11 @@ from hexatagger.draw.figure import Arc, Figure
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What a unit is good for: the widths of texts and the distances to keep."""
+    """Text widths and distances in one unit, cells or pixels."""
 
     form: Callable[[str], float]
     small: Callable[[str], float]
-    """Of UPOS and multiword tokens."""
+    """For UPOS and multiword tokens."""
     tag: Callable[[str], float]
     label: Callable[[str], float]
     gap: float
@@ -33,16 +33,16 @@ class Metrics:
     line: float
     """The width of a leg itself: 1 cell, 0 pixels."""
     whole: bool
-    """Whether coordinates are whole numbers."""
+    """Whether coordinates are integers."""
 
     def half(self, length: float) -> float:
-        """Return half of a length, rounded down where coordinates are whole."""
+        """Return half of a length, rounded down if coordinates are integers."""
         return length // 2 if self.whole else length / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An arc with the coordinates of its legs (both the same for a root) and where its label begins and ends."""
+    """An arc with the coordinates of its legs (equal for a root) and of the start and end of its label."""
 
     arc: Arc
     head: float
@@ -53,7 +53,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the blocks of the words begin, how wide they are, the arcs in the order of their levels."""
+    """The starts and widths of the words' blocks, and the arcs in the order of their levels."""
 
     begins: list[float]
     widths: list[float]
@@ -61,7 +61,7 @@ class Layout:
     width: float
 
     def middle(self, place: int, metrics: Metrics) -> float:
-        """Return the coordinate of a place in order: even ones are words, odd ones lie between two."""
+        """Return the coordinate of an in-order place: even places are words, odd ones lie between two."""
         word = place // 2
         end = self.begins[word] + self.widths[word]
         if place % 2 == 0:
@@ -70,9 +70,9 @@ class Layout:
 
 
 def arrange(figure: Figure, metrics: Metrics) -> Layout:
-    """Give every word and every arc its coordinates."""
+    """Compute the coordinates of every word and arc."""
     size = len(figure.forms)
-    sides: list[set[int]] = [set() for _ in range(size)]  # of every word: its legs, -1, 0 and 1
+    sides: list[set[int]] = [set() for _ in range(size)]  # the legs of each word: -1, 0 and 1
     for arc in figure.arcs:
         sides[arc.dependent - 1].add(0)
         if arc.head:
@@ -108,21 +108,21 @@ def arrange(figure: Figure, metrics: Metrics) -> Layout:
 
 
 def _legs(sides: list[int], width: float, metrics: Metrics) -> dict[int, float]:
-    """Place the legs of a word around the middle of its block."""
+    """Centre the legs of a word on its block."""
     first = metrics.half(width - (len(sides) - 1) * metrics.leg - metrics.line)
     return {side: first + number * metrics.leg for number, side in enumerate(sides)}
 
 
 def _side(arc: Arc) -> int:
-    """Say from which leg of its head an arc leaves."""
+    """Return the leg of the head from which an arc leaves."""
     return -1 if arc.dependent < arc.head else 1
 
 
 def _begins(figure: Figure, metrics: Metrics, widths: list[float], offsets: list[dict[int, float]]) -> list[float]:
-    """Place the words from left to right, each as far left as its neighbours and its arcs allow."""
+    """Place the words from left to right, each as far left as its neighbours and arcs allow."""
     size = len(widths)
     ending: list[list[Arc]] = [[] for _ in range(size)]
-    highest: list[dict[int, int]] = [{} for _ in range(size)]  # of every word: how high its legs go
+    highest: list[dict[int, int]] = [{} for _ in range(size)]  # the highest level of each leg of each word
     for arc in figure.arcs:
         if arc.head:
             ending[arc.right - 1].append(arc)
@@ -130,7 +130,7 @@ def _begins(figure: Figure, metrics: Metrics, widths: list[float], offsets: list
         highest[arc.dependent - 1][0] = arc.level
 
     def inner(word: int, arc: Arc, turn: int) -> float:
-        """Return the leg of this arc on a word, or the innermost leg under the arc that goes higher (a crossing)."""
+        """Return this arc's leg on a word, or the innermost leg under the arc that rises above it (a crossing)."""
         own = 0 if arc.dependent == word else _side(arc)
         higher = [side for side, level in highest[word - 1].items() if level > arc.level and side * turn > own * turn]
         return offsets[word - 1][max([own, *higher], key=lambda side: side * turn)]
@@ -160,7 +160,7 @@ def _begins(figure: Figure, metrics: Metrics, widths: list[float], offsets: list
 
 
 def _with_label(item: tuple[Arc, float, float], legs: list[tuple[float, int]], metrics: Metrics) -> Placed:
-    """Place the label in the middle of its arc, or as near as the legs of crossing arcs allow."""
+    """Place the label at the middle of its arc, or as near as the legs of crossing arcs allow."""
     arc, head, dependent = item
     length = metrics.label(arc.label)
     if not arc.head:

@@ -1,9 +1,9 @@
-"""A figure as SVG: everything it needs is in it, colours for light and dark included, nothing is loaded.
+"""A figure as a self-contained SVG document, with colours for light and dark mode.
 
-Arcs have flat tops with the relation on them, on a patch of background. An arc that is not projective is dashed and has
-another colour. A drawing that would be too wide runs downwards: a row a word, arcs in the margin.
+Arcs have flat tops that carry the relation on a patch of background. Non-projective arcs are dashed and have another
+colour. A drawing that would be too wide has one word per row instead, with the arcs in the margin.
 
-Colours are CSS variables (`--hexa-…`) with plain values before them, for programs that know no variables. All text goes
+Colours are CSS variables (`--hexa-…`), each preceded by a plain value for programs without variables. All text goes
 through `_escape`.
 """
 
@@ -15,7 +15,7 @@ from hexatagger.draw.layout import Layout, Metrics, arrange
 from hexatagger.draw.width import cells, pixels
 
 WIDTH = 2000
-"""Pixels: where a drawing along the line becomes too wide to be read."""
+"""The width in pixels beyond which a drawing along the line is too wide to read."""
 
 _FORM, _SMALL, _LABEL, _TAG = 17, 11, 12.5, 13
 _STEP = 27  # between levels
@@ -25,7 +25,7 @@ _MARGIN = 16
 _METRICS = Metrics(
     form=lambda text: pixels(text, _FORM),
     small=lambda text: pixels(text, _SMALL) + 2,
-    tag=lambda text: 0.65 * _TAG * cells(text),  # of a font whose letters are all as wide
+    tag=lambda text: 0.65 * _TAG * cells(text),  # a monospaced font
     label=lambda text: pixels(text, _LABEL) + 6,
     gap=16,
     leg=8,
@@ -61,7 +61,7 @@ def _variables(colors: dict[str, str]) -> str:
 
 
 def _paint(rule: str, **properties: str) -> str:
-    """Write a rule whose properties are colours: the plain one first, then the variable."""
+    """Write a rule whose properties are colours: the plain value first, then the variable."""
     body = "".join(
         f"{name}:{_LIGHT[color]};{name}:var(--hexa-{color},{_LIGHT[color]});" for name, color in properties.items()
     )
@@ -94,11 +94,11 @@ STYLE = "\n".join(
         f".hexa .L text,.hexa .R text{{font-size:{_SMALL}px;font-weight:600}}",
     ]
 )
-"""The style sheet, in every document of its own and once in a page."""
+"""The style sheet: in every SVG document, and once in an HTML page."""
 
 
 def document(figure: Figure, *, width: int | None = WIDTH, style: bool = True) -> str:
-    """Draw along the line of words, or downwards where that takes more than `width` pixels."""
+    """Draw along the line of words, or one word per row if that takes more than `width` pixels."""
     seen = mirrored(figure) if figure.right_to_left else figure
     layout = arrange(seen, _METRICS)
     if width is None or layout.width + 2 * _MARGIN <= width:
@@ -123,7 +123,7 @@ def document(figure: Figure, *, width: int | None = WIDTH, style: bool = True) -
 
 
 def _across(figure: Figure, layout: Layout) -> tuple[list[str], tuple[float, float]]:
-    """Draw along the line; return the elements, and the width and height that they take."""
+    """Draw along the line; return the elements and their total width and height."""
     parts: list[str] = []
     y = 0.0
     if len(figure.nodes) > 1:
@@ -158,7 +158,7 @@ def _across(figure: Figure, layout: Layout) -> tuple[list[str], tuple[float, flo
 
 
 def _arcs(figure: Figure, layout: Layout, base: float, step: int) -> list[str]:
-    """Draw the arcs over (`step` -1) or under (1) the line `base`; those further out first, so labels stay on top."""
+    """Draw the arcs above (`step` -1) or below (1) the line `base`; outer ones first, so that labels stay on top."""
     parts: list[str] = []
     for placed in reversed(layout.arcs):
         arc, y = placed.arc, base + step * _STEP * placed.arc.level
@@ -182,7 +182,7 @@ def _arcs(figure: Figure, layout: Layout, base: float, step: int) -> list[str]:
 def _arc(
     figure: Figure, arc: Arc, path: str, head: str, label: tuple[float, float], room: float, anchor: str = ""
 ) -> str:
-    """Write one arc: its line, its arrow head, its label on a patch of background, and itself in words."""
+    """Write one arc: its line, arrowhead, label on a patch of background, and description."""
     x, y = label
     left = x - room / 2 if not anchor else x - room
     kind = "arc crossing" if arc.crossing else "arc"
@@ -199,7 +199,7 @@ def _arc(
 
 
 def _nodes(nodes: list[Node], points: list[tuple[float, float]]) -> list[str]:
-    """Draw the binary head tree between the given points, with a circle for every inner node as the paper has it."""
+    """Draw the binary head tree at the given points, with a circle for every inner node as in the paper."""
     parts = []
     for node, (x, y) in zip(nodes, points, strict=True):
         for child in node.children:
@@ -213,7 +213,7 @@ def _nodes(nodes: list[Node], points: list[tuple[float, float]]) -> list[str]:
 
 
 def _downwards(figure: Figure) -> tuple[list[str], tuple[float, float]]:
-    """Draw a row a word: the binary head tree and the tags first, then the arcs."""
+    """Draw one word per row: first the binary head tree and the tags, then the arcs."""
     parts: list[str] = []
     size = (0.0, 0.0)
     if figure.nodes or figure.tags:
@@ -226,7 +226,7 @@ def _downwards(figure: Figure) -> tuple[list[str], tuple[float, float]]:
 
 
 def _tags_downwards(figure: Figure) -> tuple[list[str], tuple[float, float]]:
-    """Draw the binary head tree from left to right, a row for every node in order."""
+    """Draw the binary head tree from left to right, one row per node in order."""
     pitch, row = 24, 20
     height = max((node.height for node in figure.nodes), default=0)
     parts = _nodes(
@@ -242,7 +242,7 @@ def _tags_downwards(figure: Figure) -> tuple[list[str], tuple[float, float]]:
 
 
 def _arcs_downwards(figure: Figure, top: float) -> tuple[list[str], tuple[float, float]]:
-    """Draw the arcs in the left margin, relation, word and UPOS beside them."""
+    """Draw the arcs in the left margin, with relation, word and UPOS beside them."""
     pitch = 16
     gathered = fans(figure)
     levels = max((fan.level for fan in gathered), default=0)
@@ -250,7 +250,7 @@ def _arcs_downwards(figure: Figure, top: float) -> tuple[list[str], tuple[float,
     labels = pitch * levels + 14 + max((_METRICS.label(arc.label) for arc in figure.arcs), default=0)
     tip = labels + 16
     row: Callable[[int], float] = lambda word: top + 12 + _ROW * (word - 1)  # noqa: E731
-    # A line that leaves a word begins left of the label on the arc that arrives there.
+    # A line that leaves a word starts left of the label of the arc that arrives there.
     starts = {arc.dependent: labels - _METRICS.label(arc.label) for arc in figure.arcs if arc.label}
     parts = []
     for arc in sorted(figure.arcs, key=lambda arc: -arc.level):
@@ -282,7 +282,7 @@ def _arcs_downwards(figure: Figure, top: float) -> tuple[list[str], tuple[float,
 
 
 def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    """Write a text; what is empty is not written."""
+    """Write a text element; nothing for an empty text."""
     if not text:
         return ""
     marked = f' class="{kind}"' if kind else ""

@@ -1,20 +1,19 @@
-"""A figure as text: arcs over the words in box-drawing characters, or one word a row where that gets too wide.
+"""A figure as text: arcs over the words in box-drawing characters, or one word per row where that is too wide.
 
-An arc that is not projective is dashed. Downwards, all arcs of
-a head share one line in the margin, the relation stands on the arc where it arrives, and 60 words take 60 rows of
-any terminal.
+Non-projective arcs are dashed. In the downward form all arcs of a head share one line in the margin, each relation
+stands where its arc arrives, and 60 words take 60 rows of any terminal.
 """
 
-from hexatagger.draw.canvas import Canvas
 from hexatagger.draw.figure import Fan, Figure, fans, mirrored
 from hexatagger.draw.layout import Layout, Metrics, arrange
+from hexatagger.draw.terminal_canvas import Canvas
 from hexatagger.draw.width import cells, shorten
 
 _PLAIN = Metrics(form=cells, small=cells, tag=cells, label=cells, gap=2, leg=2, pad=1, line=1, whole=True)
 
 
 def across(figure: Figure, *, color: bool = False) -> list[str]:
-    """Draw along the line of words; return the rows."""
+    """Draw along the line of words and return the rows."""
     seen = mirrored(figure) if figure.right_to_left else figure
     layout = arrange(seen, _PLAIN)
     canvas = Canvas()
@@ -49,22 +48,25 @@ def across(figure: Figure, *, color: bool = False) -> list[str]:
 
 
 def _draw_arcs(canvas: Canvas, layout: Layout, base: int, step: int) -> None:
-    """Draw the arcs over (`step` -1) or under (1) the row `base`, which takes the arrow heads."""
+    """Draw the arcs above (`step` -1) or below (1) the row `base`, which holds the arrowheads."""
+    legs: dict[tuple[int, bool], int] = {}  # the highest level of each leg: arcs of one head share theirs
     for placed in layout.arcs:
         arc, level = placed.arc, base + step * placed.arc.level
         head, dependent = int(placed.head), int(placed.dependent)
         if arc.head:
-            canvas.down(head, base, level, dashed=arc.crossing)
             canvas.across(level, head, dependent, dashed=arc.crossing)
-        canvas.down(dependent, base, level, dashed=arc.crossing)
-    for placed in layout.arcs:  # texts last: they stand over all lines
+        for leg in {head, dependent}:
+            legs[leg, arc.crossing] = max(arc.level, legs.get((leg, arc.crossing), 0))
+    for (leg, dashed), highest in legs.items():
+        canvas.down(leg, base, base + step * highest, dashed=dashed)
+    for placed in layout.arcs:  # text last: it covers all lines
         arc = placed.arc
         canvas.put(base, int(placed.dependent), "▼" if step < 0 else "▲", "crossing" if arc.crossing else "line")
         canvas.put(base + step * arc.level, int(placed.begin), arc.label, "crossing" if arc.crossing else "label")
 
 
 def _draw_nodes(canvas: Canvas, figure: Figure, layout: Layout, base: int) -> None:
-    """Draw the binary head tree over the row `base`, where its leaves end."""
+    """Draw the binary head tree above the row `base`, where its leaves end."""
     middles = [int(layout.middle(node.place, _PLAIN)) for node in figure.nodes]
     for node in figure.nodes:
         for child in node.children:
@@ -76,7 +78,7 @@ def _draw_nodes(canvas: Canvas, figure: Figure, layout: Layout, base: int) -> No
 
 
 def downwards(figure: Figure, *, width: int | None = None, color: bool = False) -> list[str]:
-    """Draw one word a row, the binary head tree and the tags first, then the arcs; return the rows."""
+    """Draw one word per row: first the binary head tree and the tags, then the arcs. Return the rows."""
     rows: list[str] = []
     if figure.tags or figure.nodes:
         rows += _tags_downwards(figure, width, color)
@@ -86,7 +88,7 @@ def downwards(figure: Figure, *, width: int | None = None, color: bool = False) 
 
 
 def _arcs_downwards(figure: Figure, width: int | None, color: bool) -> list[str]:
-    """Draw the arcs in the left margin, the words beside them."""
+    """Draw the arcs in the left margin and the words beside them."""
     gathered = fans(figure)
     levels = max((fan.level for fan in gathered), default=0)
     labels = max((cells(arc.label) for arc in figure.arcs), default=0)
@@ -120,7 +122,7 @@ def _arcs_downwards(figure: Figure, width: int | None, color: bool) -> list[str]
 
 
 def _draw_fan(canvas: Canvas, fan: Fan, column: int, arrows: int) -> None:
-    """Draw the arcs of one head: a line down the margin, and one to every word that it touches."""
+    """Draw the arcs of one head: a line down the margin, and a branch to every word on it."""
     rows = [fan.head - 1, *(dependent - 1 for dependent in fan.dependents)]
     canvas.down(column, min(rows), max(rows), dashed=fan.crossing)
     for row in rows:
@@ -128,7 +130,7 @@ def _draw_fan(canvas: Canvas, fan: Fan, column: int, arrows: int) -> None:
 
 
 def _brackets_downwards(canvas: Canvas, figure: Figure, column: int) -> None:
-    """Draw the multiword tokens right of their words."""
+    """Draw the multiword tokens to the right of their words."""
     for bracket in figure.brackets:
         first, last = bracket.first - 1, bracket.last - 1
         canvas.down(column, first, last)
@@ -138,7 +140,7 @@ def _brackets_downwards(canvas: Canvas, figure: Figure, column: int) -> None:
 
 
 def _tags_downwards(figure: Figure, width: int | None, color: bool) -> list[str]:
-    """Draw the binary head tree in the left margin, a row for every node in order, tags and words beside it."""
+    """Draw the binary head tree in the left margin, one row per node in order, with tags and words beside it."""
     canvas = Canvas()
     height = max((node.height for node in figure.nodes), default=0)
     tags = max(map(cells, figure.tags), default=0)
@@ -156,7 +158,7 @@ def _tags_downwards(figure: Figure, width: int | None, color: bool) -> list[str]
 
 
 def _nodes_downwards(canvas: Canvas, figure: Figure, pitch: int) -> None:
-    """Draw the nodes of the binary head tree, the top at the left."""
+    """Draw the nodes of the binary head tree, with its top at the left."""
     height = max(node.height for node in figure.nodes)
     columns = [pitch * (height - node.height) for node in figure.nodes]
     for node in figure.nodes:
@@ -169,7 +171,7 @@ def _nodes_downwards(canvas: Canvas, figure: Figure, pitch: int) -> None:
 
 
 def _table(figure: Figure, width: int | None, color: bool) -> list[str]:
-    """Write what cannot be drawn in this width: number, word, relation, number of the head."""
+    """Write a table where no drawing fits: number, word, relation, number of the head."""
     canvas = Canvas()
     heads = {arc.dependent: arc for arc in figure.arcs}
     numbers = len(str(len(figure.forms)))

@@ -1,7 +1,7 @@
-"""Sentences handed to other libraries, and taken back: a module for each, which only that module imports.
+"""Conversion between Sentences and the types of other libraries, one module per library.
 
-None of them is loaded before it is asked for; where one is missing, PackageError names the extra to install. What is
-about one Sentence is a method of it (`to_networkx`, `to_nltk`, …); what is about many is here.
+A library is loaded only when it is used; if it is missing, PackageError names the extra to install. Conversions of one
+Sentence are methods of it (`to_networkx`, `to_nltk`, …); those of several are here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,21 +18,21 @@ __all__ = ["from_spacy", "from_table", "to_spacy", "to_table"]
 
 
 def to_table(sentences: Iterable[Sentence]) -> "Table":
-    """Return an Arrow table, a row a word; `.to_pandas()` makes a data frame of it: see `integrations.arrow`."""
+    """Return an Arrow table with one row per word; `.to_pandas()` converts it. See `integrations.arrow`."""
     from hexatagger.integrations import arrow
 
     return arrow.to_table(sentences)
 
 
 def from_table(table: Any) -> Iterator[Sentence]:
-    """Yield the sentences of such a table, of Arrow or pandas."""
+    """Yield the sentences of such a table, Arrow or pandas."""
     from hexatagger.integrations import arrow
 
     return arrow.from_table(table)
 
 
 def to_spacy(sentences: Iterable[Sentence], vocab: "Vocab | None" = None) -> "Doc":
-    """Return a spaCy Doc of sentences that follow one another: see `integrations.spacy`."""
+    """Return a spaCy Doc of consecutive sentences. See `integrations.spacy`."""
     from hexatagger.integrations import spacy
 
     return spacy.to_spacy(sentences, vocab)

@@ -1,9 +1,9 @@
-"""Sentences ⇄ an Arrow table, a row a word: for pandas, Parquet and all else that reads Arrow.
+"""Sentences ⇄ an Arrow table with one row per word: for pandas, Parquet and anything else that reads Arrow.
 
-The columns are always the same (`SCHEMA`), whatever the sentences have, so tables of different files go together. A
-column of CoNLL-U without a value is null. What is no word is kept at a word: comments at the first, a multiword token
-at its first, empty nodes at the word that they follow (or at the first, if they precede it). So only two things are
-not in a table: sentences without words, and the alternatives of a sentence, which are sentences of their own.
+The columns are always the same (`SCHEMA`), so tables of different files can be concatenated. A CoNLL-U column without a
+value is null. Everything that is not a word is stored at a word: comments at the first, a multiword token at its first,
+empty nodes at the word that they follow (or at the first, if they precede it). Only two things are not in a table:
+sentences without words, and the alternatives of a sentence, which are sentences themselves.
 
 Extra `tables`.
 """
@@ -20,7 +20,7 @@ with needs("tables"):
 
 _STRINGS = ("lemma", "upos", "xpos", "feats", "deprel", "deps", "misc")
 _NUMBERS = ("head", "start", "end", "head_probability")
-_BATCH = 4096  # sentences of a record batch
+_BATCH = 4096  # sentences per record batch
 
 _MULTIWORD = {"last": pa.int32(), "form": pa.string(), "rest": pa.list_(pa.string())}
 SCHEMA = pa.schema(
@@ -47,13 +47,13 @@ SCHEMA = pa.schema(
         "empty_nodes": pa.list_(pa.list_(pa.string())),
     }
 )
-"""The columns of a table. `sentence` counts from 1; `start` and `end` are places in the text a word was cut from."""
+"""The columns of a table. `sentence` counts from 1; `start` and `end` are offsets in the original text."""
 
 _NEEDED = ("sentence", "id", "form")
 
 
 def to_table(sentences: Iterable[Sentence]) -> pa.Table:
-    """Return a table of all words; `.to_pandas()` makes a data frame of it.
+    """Return a table of all words; `.to_pandas()` converts it to a data frame.
 
     >>> table = to_table([Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])])
     >>> table.select(["sentence", "id", "form", "head", "deprel"]).to_pylist()[0]
@@ -63,7 +63,7 @@ def to_table(sentences: Iterable[Sentence]) -> pa.Table:
 
 
 def to_batches(sentences: Iterable[Sentence], *, size: int = _BATCH) -> Iterator[pa.RecordBatch]:
-    """Yield the same in parts of so many sentences, in constant memory: to write a large Parquet file, say."""
+    """Yield the table in parts of `size` sentences, in constant memory: to write a large Parquet file, for example."""
     stream = enumerate(sentences, 1)
     while part := list(islice(stream, size)):
         rows = [row for number, sentence in part for row in _rows(number, sentence)]
@@ -98,10 +98,10 @@ def _rows(number: int, sentence: Sentence) -> Iterator[dict[str, Any]]:
 
 
 def from_table(table: Any) -> Iterator[Sentence]:
-    """Yield the sentences of a table: of Arrow, of pandas, or of anything that hands out Arrow.
+    """Yield the sentences of a table: Arrow, pandas, or anything that exports Arrow.
 
-    Only `sentence`, `id` and `form` must be there; the rows of a sentence stand together and in order. Columns that
-    are not in `SCHEMA` are passed over.
+    Only `sentence`, `id` and `form` are required; the rows of a sentence are adjacent and in order. Columns that are
+    not in `SCHEMA` are ignored.
 
     >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
     >>> list(from_table(to_table([sentence]))) == [sentence]
@@ -125,12 +125,12 @@ def from_table(table: Any) -> Iterator[Sentence]:
 
 
 def _read(table: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table, their values as they are in a Sentence."""
+    """Yield the rows of a table, with values as in a Sentence."""
     if not isinstance(table, (pa.Table, pa.RecordBatchReader)):
         try:
             table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else pa.table(table)
         except (TypeError, ValueError) as error:
-            raise FormatError(f"{type(table).__name__} is no table: {error}") from None
+            raise FormatError(f"{type(table).__name__} is not a table: {error}") from None
     names = table.schema.names
     for name in _NEEDED:
         if name not in names:
@@ -143,13 +143,13 @@ def _read(table: Any) -> Iterator[dict[str, Any]]:
                 columns.append(batch.column(name).cast(SCHEMA.field(name).type))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 kind = batch.schema.field(name).type
-                message = f"column '{name}' is {kind} where {SCHEMA.field(name).type} is needed: {error}"
+                message = f"column '{name}' is {kind} instead of {SCHEMA.field(name).type}: {error}"
                 raise FormatError(message) from None
         yield from pa.RecordBatch.from_arrays(columns, known).to_pylist()
 
 
 def _sentence(rows: list[dict[str, Any]]) -> Sentence:
-    """Make a sentence of the rows of its words."""
+    """Make a sentence from the rows of its words."""
     sentence = Sentence([])
     comments, sent_id = rows[0].get("comments"), rows[0].get("sent_id")
     if comments is not None:

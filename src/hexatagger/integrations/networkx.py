@@ -1,9 +1,9 @@
 """Sentences ⇄ networkx graphs: paths between words, common ancestors, subtrees, and the enhanced graph of DEPS.
 
-Nodes are words by their numbers, with their columns as attributes; an edge goes from a head to its dependent. The root,
-which is no word, is no node: the root word is the one that no edge leads to, and its attribute `head` is 0.
+Nodes are the words' numbers, with their columns as attributes; an edge goes from a head to its dependent. The root is
+not a node: the root word is the one without an incoming edge, and its attribute `head` is 0.
 
-What is no word stays behind: of comments only `sent_id` and `text` go along, multiword tokens do not.
+Of the comments only `sent_id` and `text` are transferred; multiword tokens are not.
 
 Extra `graphs`.
 """
@@ -21,10 +21,10 @@ _NUMBERS = ("start", "end", "head_probability")
 
 
 def to_networkx(sentence: Sentence, *, enhanced: bool = False) -> Any:
-    """Return the tree as a DiGraph; with `enhanced`, what DEPS says as a MultiDiGraph.
+    """Return the tree as a DiGraph or, with `enhanced`, the graph in DEPS as a MultiDiGraph.
 
-    Empty nodes are nodes of the enhanced graph, by their ID ("5.1"); edges are keyed by their relation, as there may be
-    several between two words.
+    Empty nodes are nodes of the enhanced graph, named by their ID ("5.1"). Its edges are keyed by relation, because
+    there may be several between two words.
 
     >>> graph = to_networkx(Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"]))
     >>> list(graph.edges(data="deprel")), graph.nodes[2]["form"]
@@ -60,15 +60,15 @@ def _add_deps(graph: Any, sentence: Sentence) -> None:
             text, colon, deprel = arc.partition(":")
             head: int | str = int(text) if text.isdecimal() else text
             if not colon or (head and head not in graph):
-                raise FormatError(f"DEPS '{deps}' of '{row}': '{arc}' is no head of this sentence with a relation")
+                raise FormatError(f"DEPS '{deps}' of '{row}': '{arc}' is not a head of this sentence with a relation")
             if head:
                 graph.add_edge(head, row, key=deprel, deprel=deprel)
 
 
 def from_networkx(graph: Any) -> Sentence:
-    """Make a sentence of a graph: of one that `to_networkx` made, changed or not, or of one that looks like it.
+    """Make a sentence from a graph as `to_networkx` returns it.
 
-    Heads and relations are those of the edges. A word that no edge leads to is the root, unless its `head` is None.
+    Heads and relations are those of the edges. A word without an incoming edge is the root, unless its `head` is None.
 
     >>> graph = nx.DiGraph([(2, 1, {"deprel": "nsubj"})])
     >>> nx.set_node_attributes(graph, {1: "She", 2: "reads"}, "form")
@@ -76,9 +76,9 @@ def from_networkx(graph: Any) -> Sentence:
     [2, 0]
     """
     if graph.is_multigraph() or not graph.is_directed():
-        raise FormatError(f"a {type(graph).__name__} is no tree of words: a DiGraph is needed")
+        raise FormatError(f"a {type(graph).__name__} is not a tree of words: give a DiGraph")
     if set(graph) != set(range(1, len(graph) + 1)):
-        raise FormatError(f"the nodes are not the numbers from 1 to {len(graph)}: number the words so")
+        raise FormatError(f"the nodes are not the numbers from 1 to {len(graph)}: number the words that way")
     sentence = Sentence([], [f"# {name} = {graph.graph[name]}" for name in ("sent_id", "text") if name in graph.graph])
     for number in range(1, len(graph) + 1):
         values = graph.nodes[number]
@@ -90,7 +90,7 @@ def from_networkx(graph: Any) -> Sentence:
                 setattr(word, name, values[name])
         heads = list(graph.predecessors(number))
         if len(heads) > 1:
-            raise FormatError(f"node {number} has {len(heads)} heads: a tree has one each")
+            raise FormatError(f"node {number} has {len(heads)} heads: in a tree it has one")
         if heads:
             word.head = heads[0]
             word.deprel = graph.edges[heads[0], number].get("deprel", word.deprel)

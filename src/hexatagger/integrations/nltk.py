@@ -1,11 +1,11 @@
 """Sentences ⇄ NLTK: dependency graphs, and the binary head tree as an `nltk.Tree`.
 
-A DependencyGraph has eight columns of a word: `ctag` is UPOS and `tag` is XPOS. DEPS and MISC, comments and multiword
-tokens stay behind.
+A DependencyGraph has eight columns per word: `ctag` is UPOS and `tag` is XPOS. DEPS, MISC, comments and multiword
+tokens are not transferred.
 
-The binary head tree has `L` or `R` on every inner node, the side its head is on, and over every word its relation.
-Where arcs cross, it is that of the lifted tree (see `tags.projective`). NLTK's own methods on trees recurse: Python's
-limit is theirs.
+In the binary head tree, inner nodes are labelled `L` or `R`, the side of the head, and each word has its relation above
+it. If arcs cross, it is the tree of the lifted arcs (see `tags.projective`). NLTK's own tree methods are recursive, so
+Python's recursion limit applies to them.
 
 Extra `graphs`.
 """
@@ -78,7 +78,7 @@ def _check(sentence: Sentence, *, single_root: bool) -> None:
 
 
 def from_nltk(graph: Any) -> Sentence:
-    """Make a sentence of a DependencyGraph, or of a binary head tree as `to_nltk_tree` makes it.
+    """Make a sentence from a DependencyGraph, or from a binary head tree as `to_nltk_tree` returns it.
 
     >>> from_nltk(Tree.fromstring("(R (nsubj She) (root reads))")).heads
     [2, 0]
@@ -91,7 +91,7 @@ def from_nltk(graph: Any) -> Sentence:
     sentence = Sentence([])
     for number in range(1, size + 1):
         if number not in graph.nodes:
-            raise FormatError(f"the graph has no word {number}, but {size} words: number them from 1 up")
+            raise FormatError(f"the graph has {size} words but no word {number}: number them from 1")
         node = graph.nodes[number]
         word = Word(number, "_", head=node["head"])
         for key, name in _COLUMNS.items():
@@ -103,7 +103,7 @@ def from_nltk(graph: Any) -> Sentence:
 
 
 def _from_tree(tree: Any) -> Sentence:
-    """Read forms, heads and relations off a binary head tree."""
+    """Read forms, heads and relations from a binary head tree."""
     forms, deprels = list[str](), list[str]()
     made: list[BHT] = []
     todo = [(tree, False)]
@@ -120,5 +120,7 @@ def _from_tree(tree: Any) -> Sentence:
             todo += [(node, True), (node[1], False), (node[0], False)]
         else:
             shown = " ".join(str(node).split())[:60]
-            raise FormatError(f"'{shown}' is no node of a binary head tree: L or R over two, or a relation over a word")
+            raise FormatError(
+                f"'{shown}' is not a node of a binary head tree: L or R above two nodes, or a relation above a word"
+            )
     return Sentence.from_words(forms, heads=tree_to_heads(made.pop()), deprels=deprels)

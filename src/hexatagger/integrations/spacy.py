@@ -1,20 +1,20 @@
-"""Sentences ⇄ spaCy's Doc. The component for spaCy's pipelines is `spacy_pipe`.
+"""Sentences ⇄ spaCy's Doc. The component for spaCy pipelines is `spacy_pipe`.
 
-The tokens of a Doc are the words of the sentences; where a text has other spaces than single ones between them, tokens
-of spaces stand as spaCy's own tokenizers put them, so that `doc.text` is the text. The words of a multiword token stand
-together without a space: where they are not just its parts ("du" is "de le"), the text of the Doc is that of the words.
+The tokens of a Doc are the words of the sentences. Whitespace other than single spaces becomes whitespace tokens, as in
+spaCy's own tokenizers, so `doc.text` is the text. The words of a multiword token follow one another without a space; if
+they are not simply its parts ("du" is "de le"), the text of the Doc is that of the words.
 
-What spaCy does differently from Universal Dependencies is translated: the root is its own head and its relation is
-`ROOT`; a token of spaces is no word, hangs under the word before it (or the first of its sentence) with `dep`, and is
-passed over on the way back. UPOS that spaCy does not know are left out. DEPS, MISC and comments stay behind; what they
-say of spaces is in the Doc.
+Differences between spaCy and Universal Dependencies are translated: the root is its own head with the relation `ROOT`;
+a whitespace token is not a word, is attached to the word before it (or to the first of its sentence) with `dep`, and is
+skipped on the way back. UPOS unknown to spaCy are left out. DEPS, MISC and comments are not transferred, except for
+what they say about spaces.
 
-Probabilities are kept where spaCy keeps such things, `None` where they were not asked for:
+Probabilities are extension attributes, `None` if they were not requested:
 
-    token._.head_probability     how probable its head is
-    token._.heads                heads it could have and their probabilities, the likeliest first; itself for the root
-    span._.tree_probability      of a sentence: how probable its tree is
-    doc._.tree_probabilities     of all sentences
+    token._.head_probability     the probability of its head
+    token._.heads                candidate heads with their probabilities, most likely first; itself stands for the root
+    span._.tree_probability      the probability of a sentence's tree
+    doc._.tree_probabilities     those of all sentences
 
 Extra `spacy`.
 """
@@ -42,28 +42,28 @@ SPACE_DEP = "dep"
 _OF_SPACES = {"upos": "SPACE", "xpos": "_SP", "feats": "_"}
 _ATTRIBUTES = {"upos": POS, "xpos": TAG, "feats": MORPH, "lemma": LEMMA}
 COLUMNS = tuple(_ATTRIBUTES)
-"""Columns that a Doc has besides the tree."""
+"""The columns of a Doc besides the tree."""
 
 Range = tuple[int, int]
-"""Where a sentence begins and ends, in tokens of its Doc."""
+"""The start and end of a sentence, in tokens of its Doc."""
 
 
 def _heads(token: Token) -> list[tuple[Token, float]] | None:
-    """Return the heads a token could have."""
+    """Return the candidate heads of a token."""
     found = token._.head_offsets
     if found is None:
         return None
-    size = len(token.doc)  # which may be a part of the Doc that was parsed
+    size = len(token.doc)  # may be a part of the Doc that was parsed
     return [(token.doc[token.i + offset], share) for offset, share in found if 0 <= token.i + offset < size]
 
 
 def _tree_probabilities(doc: Doc) -> list[float | None]:
-    """Return how probable the tree of every sentence is."""
+    """Return the probability of every sentence's tree."""
     return [sentence._.tree_probability for sentence in doc.sents]
 
 
 _STORED = ("head_probability", "head_offsets", "tree_probability")
-# subtle: heads are kept as distances, so that they stay right in a part of the Doc
+# subtle: heads are stored as distances, so that they stay valid in a part of the Doc
 for _name in ("head_probability", "head_offsets"):
     if not Token.has_extension(_name):
         Token.set_extension(_name, default=None)
@@ -76,7 +76,7 @@ if not Doc.has_extension("tree_probabilities"):
 
 
 def to_spacy(sentences: Iterable[Sentence], vocab: Vocab | None = None) -> Doc:
-    """Return a Doc of sentences that follow one another.
+    """Return a Doc of consecutive sentences.
 
     >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
     >>> [(token.text, token.dep_, token.head.text) for token in to_spacy([sentence])]
@@ -91,7 +91,7 @@ def to_spacy(sentences: Iterable[Sentence], vocab: Vocab | None = None) -> Doc:
 
 
 def _lay_out(sentences: Sequence[Sentence]) -> tuple[list[str], list[bool], list[Range]]:
-    """Return the tokens of a Doc, which of them a space follows, and where the sentences are."""
+    """Return the tokens of a Doc, whether a space follows each, and the ranges of the sentences."""
     forms, spaces, ranges = list[str](), list[bool](), list[Range]()
 
     def add(form: str, gap: str) -> None:
@@ -119,16 +119,17 @@ def _lay_out(sentences: Sequence[Sentence]) -> tuple[list[str], list[bool], list
             ranges.append((start, len(forms)))
             start = len(forms)
     if ranges and gap == " ":
-        spaces[-1] = False  # the space that CoNLL-U has after every sentence if it does not say otherwise
+        spaces[-1] = False  # the space that CoNLL-U implies after every sentence
     return forms, spaces, ranges
 
 
 def annotate(
     doc: Doc, ranges: Sequence[Range], sentences: Sequence[Sentence], columns: Collection[str] = COLUMNS
 ) -> None:
-    """Write trees and columns into a Doc, whose tokens stay as they are.
+    """Write trees and columns into a Doc without changing its tokens.
 
-    The ranges are all of the Doc, a sentence for each that has more than spaces. Without heads no tree is written.
+    The ranges cover the whole Doc, with a sentence for each that has more than whitespace. Without heads no tree is
+    written.
     """
     if not len(doc):
         return
@@ -151,29 +152,29 @@ def annotate(
         _write_probabilities(doc, (start, end), places, sentence)
     if rows:
         doc.from_array(list(rows), _unsigned(*rows.values()))
-    # subtle: spaCy works sentences out from the heads, and may give up where many arcs cross
+    # subtle: spaCy derives sentences from the heads, and may fail where many arcs cross
     doc.from_array([SENT_START], _unsigned(starts))
 
 
 def _unsigned(*columns: Sequence[int]) -> Any:
-    """Return the numbers of a Doc as it reads them: (tokens, columns), negative ones as two's complement."""
+    """Return numbers as a Doc reads them: (tokens, columns), negative ones in two's complement."""
     return np.array([[number % (1 << 64) for number in column] for column in columns], np.uint64).T
 
 
 def word_places(doc: Doc, start: int, end: int) -> list[int]:
-    """Return which tokens of a range are words: all but those of spaces."""
-    # subtle: not by `is_space`, which a vocabulary of no language does not know
+    """Return the tokens of a range that are words: all but whitespace."""
+    # subtle: not by `is_space`, which a vocabulary without a language does not have
     return [place for place in range(start, end) if not doc[place].text.isspace()]
 
 
 def _write_tree(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence, rows: dict[int, list[int]]) -> None:
-    """Write the distance to its head and the relation of every token of a sentence."""
+    """Write the distance to the head and the relation of every token of a sentence."""
     for word in sentence:
         if word.head is None:
             raise TreeError(f"HEAD of word {word.id} is '_': parse all sentences or none", word=word.id)
     check_tree(sentence.heads)
     words = dict(zip(places, sentence, strict=True))
-    before = places[0] if places else span[0]  # what the next token of spaces hangs under
+    before = places[0] if places else span[0]  # what the next whitespace token is attached to
     for place in range(*span):
         if found := words.get(place):
             before = place
@@ -188,7 +189,7 @@ def _write_tree(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence
 def _write_columns(
     doc: Doc, span: Range, places: Sequence[int], sentence: Sentence, rows: dict[int, list[int]]
 ) -> None:
-    """Write the other columns of every token of a sentence; those of spaces as spaCy has them."""
+    """Write the other columns of every token of a sentence; whitespace as spaCy has it."""
     words = dict(zip(places, sentence, strict=True))
     for name, attribute in _ATTRIBUTES.items():
         for place in range(*span) if attribute in rows else ():
@@ -198,10 +199,10 @@ def _write_columns(
 
 
 def _number(vocab: Vocab, name: str, value: str) -> int:
-    """Return what stands for the value of a column in a Doc."""
+    """Return the number of a column's value in a Doc."""
     if name == "upos":
         return int(IDS.get(value, 0))
-    if name == "feats":  # spaCy wants every feature to have just one value
+    if name == "feats":  # spaCy allows one value per feature
         kept = [feature for feature in value.split("|") if feature.count("=") == 1]
         return int(vocab.morphology.add("|".join(kept)))
     return int(vocab.strings.add(value)) if value != "_" else 0
@@ -214,7 +215,7 @@ def _forget(doc: Doc) -> None:
 
 
 def _write_probabilities(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence) -> None:
-    """Write the probabilities that a sentence has."""
+    """Write the probabilities of a sentence."""
     if sentence.probability is not None:
         doc[span[0] : span[1]]._.tree_probability = sentence.probability
     for place, word in zip(places, sentence, strict=True):
@@ -226,10 +227,10 @@ def _write_probabilities(doc: Doc, span: Range, places: Sequence[int], sentence:
 
 
 def from_spacy(doc: Doc) -> list[Sentence]:
-    """Return the sentences of a Doc, with all that it says of their words; offsets are places in `doc.text`.
+    """Return the sentences of a Doc with all its annotation; offsets are places in `doc.text`.
 
-    A Doc without sentence boundaries is one sentence. Spaces between words are written into MISC, so `rawtext.restore`
-    gives back the text.
+    A Doc without sentence boundaries is one sentence. Spaces between words are written into MISC, so
+    `formats.text.restore` gives back the text.
 
     >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
     >>> [(word.form, word.head, word.deprel) for each in from_spacy(to_spacy([sentence])) for word in each]
@@ -249,7 +250,7 @@ def from_spacy(doc: Doc) -> list[Sentence]:
 
 
 def read_columns(doc: Doc, places: Sequence[int], words: Sequence[Word]) -> None:
-    """Give words what a Doc says of their tokens, but for the tree."""
+    """Copy the annotation of tokens to words, except for the tree."""
     for place, word in zip(places, words, strict=True):
         token = doc[place]
         word.lemma = " ".join(token.lemma_.split()) or "_"
@@ -258,7 +259,7 @@ def read_columns(doc: Doc, places: Sequence[int], words: Sequence[Word]) -> None
 
 
 def _read_tree(doc: Doc, places: Sequence[int], words: Sequence[Word]) -> None:
-    """Give words their heads and relations, and the probabilities that a Doc has."""
+    """Copy heads, relations and probabilities from a Doc to words."""
     numbers = {place: number for number, place in enumerate(places, 1)}
     root = 0
     for place, word in zip(places, words, strict=True):
@@ -270,7 +271,7 @@ def _read_tree(doc: Doc, places: Sequence[int], words: Sequence[Word]) -> None:
         elif not root:
             word.head, root = 0, word.id
             word.deprel = "root" if token.head.i != place or deprel == ROOT else deprel
-        else:  # several words under a space that is the root, say: they hang under the first
+        else:  # several words under a whitespace root, for example: attach them to the first
             word.head, word.deprel = root, ATTACHED if deprel == ROOT else deprel
         word.head_probability = token._.head_probability
         if (offsets := token._.head_offsets) is not None:

@@ -1,18 +1,18 @@
-"""The parser as a component of spaCy's pipelines: `nlp.add_pipe("hexatagger")`.
+"""The parser as a component of spaCy pipelines: `nlp.add_pipe("hexatagger")`.
 
-It sets heads, relations, sentence starts, and whatever else its model predicts (UPOS, tags, features, lemmas) on a Doc
-that is tokenised already; tokens are never changed, so everything else on the Doc stays valid. How trees are written
-into a Doc is told in `integrations.spacy`.
+It sets heads, relations, sentence starts, and everything else its model predicts (UPOS, tags, features, lemmas) on a
+tokenised Doc. Tokens are never changed, so other annotation of the Doc stays valid. `integrations.spacy` describes how
+trees are written into a Doc.
 
-Where sentences begin is found out as spaCy's own parser does it: what an earlier component has set is obeyed, and for
-tokens of which nothing is said the segmenter of the model reads `doc.text`; a sentence that begins inside a token for
-it begins with the next. `sentences = "segment"` listens to the segmenter only, `sentences = "given"` needs none: what
-is not set begins no sentence.
+Sentence starts are determined as in spaCy's own parser: those set by an earlier component are kept, and for tokens
+without a decision the segmenter of the model reads `doc.text`; a sentence that starts inside a token starts at the next
+one. `sentences = "segment"` uses the segmenter only. `sentences = "given"` needs no segmenter: a token without a
+decision does not start a sentence.
 
-The model is loaded when the first Doc comes, in every process anew. A pipeline that is saved has the files of its model
-in it, so it can be moved; of the model inside this package only the name is kept.
+The model is loaded with the first Doc, and again in every process. A saved pipeline contains the files of its model, so
+it can be moved; of the model inside this package only the name is saved.
 
-Extra `spacy`; spaCy finds the component by itself, as an entry point.
+Extra `spacy`; spaCy finds the component through an entry point.
 """
 
 import os
@@ -20,6 +20,7 @@ import shutil
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
@@ -28,7 +29,9 @@ from typing import Any, Literal, cast, get_args
 from hexatagger.errors import ConfigError, FormatError, check_choice, needs
 from hexatagger.integrations.spacy import Range, annotate, read_columns, word_places
 from hexatagger.model.config import Task
+from hexatagger.parsing.options import ParseOptions
 from hexatagger.parsing.parser import EMBEDDED, Parser, Precision, find_model, load
+from hexatagger.parsing.pool import parse_pooled
 from hexatagger.sentence import Sentence
 
 with needs("spacy"):
@@ -43,8 +46,9 @@ _FILES = (
     *("config.json", "labels.json", "tokenizer.json", "model.onnx", "model.int8.onnx"),
     *("segmenter.json", "segmenter.onnx", "README.md"),
 )
-"""What of a model folder is needed to run it, or to know what it is."""
+"""The files of a model folder that are needed to run it, and its card."""
 _NAME, _FOLDER = "model.json", "model"
+_POOL = 1024  # sentences that are parsed together
 
 
 @Language.factory(
@@ -74,7 +78,7 @@ def create(
     keep: list[str],
     batch_size: int,
 ) -> "HexataggerPipe":
-    """Make the component that spaCy asks for."""
+    """Create the component for spaCy."""
     return HexataggerPipe(
         name,
         model=model,
@@ -91,7 +95,7 @@ class HexataggerPipe:
     """The component.
 
     `model`, `precision` and `threads` as for `hexatagger.load`; `probabilities`, `keep` and `batch_size` as for
-    `Parser.parse_sentences`; `sentences` says who says where a sentence begins.
+    `Parser.parse_sentences`; `sentences` selects how sentence starts are determined.
     """
 
     def __init__(
@@ -118,10 +122,10 @@ class HexataggerPipe:
 
     @property
     def parser(self) -> Parser:
-        """The parser; loaded when it is first needed, and again in another process."""
+        """The parser; loaded when it is first needed, and again in each process."""
         here = os.getpid()
         if self._loaded is None or self._loaded[0] != here:
-            # subtle: the threads of ONNX Runtime do not survive a fork; and processes that work side by side need one
+            # subtle: the threads of ONNX Runtime do not survive a fork; parallel processes need one thread each
             threads = self.threads if here == self._home else 1
             self._loaded = here, load(self.model, precision=self.precision, threads=threads)
         return self._loaded[1]
@@ -132,7 +136,7 @@ class HexataggerPipe:
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Parse a stream of Docs, so many at once; their sentences go through the network together."""
+        """Parse a stream of Docs, `batch_size` at a time; their sentences are pooled."""
         waiting = iter(stream)
         while docs := list(islice(waiting, batch_size)):
             try:
@@ -143,34 +147,27 @@ class HexataggerPipe:
                 yield from docs
 
     def set_error_handler(self, error_handler: Callable[..., Any]) -> None:
-        """Say what is done with Docs that cannot be parsed; spaCy calls this."""
+        """Set the handler for Docs that cannot be parsed; spaCy calls this."""
         self._error_handler = error_handler
 
     def get_error_handler(self) -> Callable[..., Any]:
-        """Return what is done with Docs that cannot be parsed."""
+        """Return the handler for Docs that cannot be parsed."""
         return self._error_handler
 
     def _parse(self, docs: Sequence[Doc]) -> None:
         """Parse the sentences of several Docs together."""
         parser = self.parser
-        ranges = [list(self._ranges(doc)) for doc in docs]
-        given = [
-            [_sentence(doc, places) for span in part if (places := word_places(doc, *span))]
-            for doc, part in zip(docs, ranges, strict=True)
-        ]
-        parsed = iter(
-            parser.parse_sentences(
-                [sentence for part in given for sentence in part],
-                probabilities=self.probabilities,
-                keep=self.keep,
-                batch_size=self.batch_size,
-            )
+        options = ParseOptions(probabilities=self.probabilities, keep=self.keep, batch_size=self.batch_size)
+        found = [(doc, list(self._ranges(doc))) for doc in docs]
+        items = (
+            ((doc, ranges), [_sentence(doc, places) for span in ranges if (places := word_places(doc, *span))])
+            for doc, ranges in found
         )
-        for doc, spans, part in zip(docs, ranges, given, strict=True):
-            annotate(doc, spans, [next(parsed) for _ in part], parser.labels.tasks)
+        for (doc, ranges), sentences in parse_pooled(items, partial(parser.parse_sentences, **options), size=_POOL):
+            annotate(doc, ranges, sentences, parser.labels.tasks)
 
     def _ranges(self, doc: Doc) -> Iterator[Range]:
-        """Yield where the sentences of a Doc begin and end."""
+        """Yield the start and end of each sentence of a Doc."""
         if not len(doc):
             return iter(())
         said = [None if self.sentences == "segment" else token.is_sent_start for token in doc]
@@ -181,11 +178,11 @@ class HexataggerPipe:
         return zip(starts, [*starts[1:], len(doc)], strict=True)
 
     def _found(self, doc: Doc) -> set[int]:
-        """Return the tokens that begin a sentence for the segmenter; the first word does not, spaces may precede it."""
+        """Return the tokens that start a sentence for the segmenter, except the first word: spaces may precede it."""
         try:
             segmenter = self.parser.segmenter
         except ConfigError as error:
-            remedy = "or set sentence starts before, with nlp.add_pipe('sentencizer') say, or sentences = 'given'"
+            remedy = "or set sentence starts first, with nlp.add_pipe('sentencizer'), or use sentences = 'given'"
             raise ConfigError(f"{error}; {remedy}") from None
         places = word_places(doc, 0, len(doc))
         offsets = [doc[place].idx for place in places]
@@ -193,7 +190,7 @@ class HexataggerPipe:
         return {places[number] for number in begins if 0 < number < len(places)}
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save the model, or its name."""
+        """Save the files of the model, or its name."""
         place, source = Path(path), self._folder()
         place.mkdir(parents=True, exist_ok=True)
         srsly.write_json(place / _NAME, {"model": None if source else self.model})
@@ -207,17 +204,17 @@ class HexataggerPipe:
                     (target / name).unlink(missing_ok=True)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "HexataggerPipe":
-        """Take the model that was saved."""
+        """Load the saved model."""
         place = Path(path)
         try:
             name = srsly.read_json(place / _NAME)["model"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FormatError(f"says no model: {error}", source=str(place / _NAME)) from None
+            raise FormatError(f"names no model: {error}", source=str(place / _NAME)) from None
         self.model, self._loaded = name or str(place / _FOLDER), None
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Return the model, or its name."""
+        """Return the files of the model, or its name."""
         source = self._folder()
         if source is None:
             return cast("bytes", srsly.msgpack_dumps({"model": self.model}))
@@ -225,7 +222,7 @@ class HexataggerPipe:
         return cast("bytes", srsly.msgpack_dumps({"files": files}))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "HexataggerPipe":
-        """Take the model that was saved; its files are kept in a temporary folder as long as this lives."""
+        """Load the saved model; its files stay in a temporary folder as long as this component exists."""
         values = srsly.msgpack_loads(data)
         self.model, self._loaded = values.get("model") or mkdtemp(prefix="hexatagger-"), None
         if "files" in values:
@@ -235,7 +232,7 @@ class HexataggerPipe:
         return self
 
     def _folder(self) -> Path | None:
-        """Return the folder that goes along when the component is saved; None if the name will do."""
+        """Return the folder to save with the component; None if the name is enough."""
         found = find_model(self.model)
         return None if self.model == EMBEDDED and found != Path(EMBEDDED) else found
 
@@ -244,13 +241,13 @@ class HexataggerPipe:
 
 
 def _remove(folder: str, home: int) -> None:
-    """Remove a temporary folder, but not from a process that was forked off."""
+    """Remove a temporary folder, but not from a forked process."""
     if os.getpid() == home:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sentence(doc: Doc, places: Sequence[int]) -> Sentence:
-    """Make a Sentence of tokens, with what is said of them already."""
+    """Make a Sentence of tokens, with their annotation."""
     sentence = Sentence.from_words([doc[place].text for place in places])
     read_columns(doc, places, sentence.words)
     return sentence

@@ -1,16 +1,16 @@
 """Corpora beyond one machine, on Ray; extra `ray`.
 
-    hexatagger.integrations.ray.parse(dataset)            a Ray Dataset → a Ray Dataset
-    hexatagger.integrations.ray.parse_files(files, out)   files → shards, resumable: `hexatagger parse --engine ray`
+    parse(dataset)            a Ray Dataset → a Ray Dataset: reading, writing and checkpoints are Ray Data's
+    parse_files(files, out)   files → shards that are complete or absent, resumable: the command `hexatagger corpus`
 
-    files ──blocks──▶ Blocks ──documents──▶ Documents ──shards──▶ a file of trees a block, of which `manifest` knows
-                        └─ job: deals them out to a pool of actors, with the help of `cluster`: Ray itself
+    files ──blocks──▶ Blocks ──documents──▶ Documents ──shards──▶ one file of trees per block, listed in the manifest
+                        └─ job: distributes them to a pool of actors on a `cluster`
 
 Importing this does not import Ray.
 """
 
 from hexatagger.integrations.ray.dataset import parse, read_conllu, write_conllu
 from hexatagger.integrations.ray.job import Progress, Summary, parse_files
-from hexatagger.integrations.ray.shards import Settings
+from hexatagger.integrations.ray.shards import CorpusOptions
 
-__all__ = ["Progress", "Settings", "Summary", "parse", "parse_files", "read_conllu", "write_conllu"]
+__all__ = ["CorpusOptions", "Progress", "Summary", "parse", "parse_files", "read_conllu", "write_conllu"]

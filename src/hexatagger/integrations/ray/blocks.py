@@ -1,15 +1,14 @@
-"""A corpus of files → blocks that can be parsed apart.
+"""A corpus of files → blocks that can be parsed independently.
 
-A block begins where a sentence begins whatever stands before it: plain text is cut before a paragraph (an empty line
-precedes it), text with a sentence a line before a line, CoNLL-U before a sentence, JSON lines before a line, Parquet
-before a row. So what is made of the blocks of a file is, one after another, what is made of the file, offsets included.
-A file without such places is one block, however long it is. A block of a packed file (`.gz`, `.xz`) is reached by
-unpacking what precedes it, which is nothing against parsing.
+A block starts where a sentence starts in any case: plain text is cut before a paragraph that follows an empty line,
+text with one sentence per line before a line, CoNLL-U before a sentence, JSON lines before a line, Parquet at a row.
+So the output of a file's blocks, concatenated, is the output of the file, offsets included. A file without such places
+is one block, however long. A block of a compressed file (`.gz`, `.xz`) is reached by decompressing everything before
+it, which costs little compared to parsing.
 """
 
 import gzip
 import lzma
-import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -32,19 +31,19 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 class Span(NamedTuple):
-    """Where a block is: bytes of the unpacked file, or rows of a Parquet file."""
+    """The extent of a block: bytes of the uncompressed file, or rows of a Parquet file."""
 
     start: int
     end: int | None
     """None: to the end of the file."""
     character: int = 0
-    """How many characters of the file precede it."""
+    """The number of characters before it."""
     line: int = 1
     """The number of its first line or row."""
 
 
 class Block(NamedTuple):
-    """A block of a file; `name` is what the file is called in the corpus."""
+    """A block of a file; `name` is the file's name in the corpus."""
 
     name: str
     path: str
@@ -53,17 +52,17 @@ class Block(NamedTuple):
 
 
 def find_files(patterns: Iterable[str], *, outside: Path) -> dict[str, Path]:
-    """Return the files of a corpus by name: given by path, by pattern, or by folder with all below it.
+    """Return the files of a corpus by name, from paths, patterns, and folders with everything below them.
 
-    A name is the path from the folder on that was given, so a pattern tells more files apart than a list of paths.
-    What is in the folder `outside`, where the output goes, is no part of the corpus.
+    A name is the path relative to the given folder or to the fixed part of the pattern. Files in `outside`, the output
+    folder, are not part of the corpus.
     """
     found: dict[str, Path] = {}
     for pattern in patterns:
         root, paths = _matching(pattern)
         paths = [path for path in paths if not path.resolve().is_relative_to(outside.resolve())]
         if not paths:
-            raise FormatError("no file is there: correct the path or the pattern", source=pattern)
+            raise FormatError("no such file: correct the path or the pattern", source=pattern)
         for path in paths:
             name = path.relative_to(root).as_posix()
             if found.setdefault(name, path.absolute()).resolve() != path.resolve():
@@ -73,7 +72,7 @@ def find_files(patterns: Iterable[str], *, outside: Path) -> dict[str, Path]:
 
 
 def _matching(pattern: str) -> tuple[Path, list[Path]]:
-    """Return the folder that names count from, and the files; hidden ones only if they are named."""
+    """Return the folder that names are relative to, and the files; hidden ones only if named."""
     path = Path(pattern)
     if path.is_dir():
         known = (*JSON_LINES, PARQUET, *_CONLLU, ".txt")
@@ -89,30 +88,30 @@ def _matching(pattern: str) -> tuple[Path, list[Path]]:
 
 
 def suffix(path: Path) -> str:
-    """Return the suffix that says what is inside."""
+    """Return the suffix that names the content, `.gz` and `.xz` aside."""
     return (path.with_suffix("") if path.suffix in _PACKED else path).suffix
 
 
 def check_source(path: Path, source: Source) -> None:
-    """Raise ConfigError if the name of a file says that it is something else than it is to be read as."""
+    """Raise ConfigError if the name of a file contradicts the format to read it as."""
     if suffix(path) in _CONLLU and source not in ("conllu", "conllx"):
-        raise ConfigError(f"{path} is CoNLL-U, but is to be read as {source}: say --from conllu")
+        raise ConfigError(f"{path} is CoNLL-U, but would be read as {source}: add --from conllu")
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file; what is wrong with it is a FormatError."""
+    """Open a file; any error is a FormatError."""
     try:
         with open_binary(path, "rb") as stream:
             yield stream
     except (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise FormatError(f"cannot be unpacked: {error}", source=str(path)) from None
+        raise FormatError(f"cannot be decompressed: {error}", source=str(path)) from None
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", source=str(path)) from None
 
 
 def cut_file(path: Path, source: Source, size: int) -> list[Span]:
-    r"""Return the spans of the blocks of a file, of `size` bytes and up to the next place where it can be cut.
+    r"""Return the spans of a file's blocks: `size` bytes, and on to the next place where it can be cut.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -140,11 +139,11 @@ def cut_file(path: Path, source: Source, size: int) -> list[Span]:
 
 
 class _Beginnings:
-    """Says of the lines of a file, one after another, whether a block may begin there."""
+    """Tells, for the lines of a file in order, whether a block may start there."""
 
     def __init__(self, kind: Literal["jsonl"] | Source) -> None:
         self.kind = kind
-        self.empty = self.seen = False  # whether the line before is empty; whether there was a word yet
+        self.empty = self.seen = False  # whether the previous line is empty; whether there was a word yet
 
     def __call__(self, line: str) -> bool:
         if self.kind == "jsonl":
@@ -152,7 +151,7 @@ class _Beginnings:
         if self.kind in ("conllu", "conllx"):
             before, self.empty = self.empty, not line.removesuffix("\n").removesuffix("\r")
             return before and not self.empty
-        # subtle: spaces at the beginning of a line belong to the break before it, so no block begins with them
+        # subtle: spaces at the start of a line belong to the break before it, so no block starts with them
         fits = bool(self.seen and VISIBLE.match(line) and (self.empty or self.kind != "text"))
         self.empty = not VISIBLE.search(line)
         self.seen |= not self.empty
@@ -160,20 +159,12 @@ class _Beginnings:
 
 
 def _cut_rows(path: Path, size: int) -> list[Span]:
-    """Cut a Parquet file by what its footer says of the size of row groups."""
+    """Cut a Parquet file into blocks of equally many rows, from the sizes in its footer."""
     with open_parquet(path) as file:
-        metadata = file.metadata
-        starts, row, weight = [0], 0, 0.0
-        for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            end, share = row + group.num_rows, group.total_byte_size / max(1, group.num_rows)
-            while row < end:
-                if weight >= size:
-                    starts.append(row)
-                    weight = 0.0
-                taken = min(end - row, math.ceil((size - weight) / share))
-                row, weight = row + taken, weight + taken * share
-    return [Span(start, end, 0, start + 1) for start, end in zip(starts, [*starts[1:], row], strict=True)]
+        rows = file.metadata.num_rows
+        total = sum(file.metadata.row_group(number).total_byte_size for number in range(file.metadata.num_row_groups))
+    step = max(1, size * rows // max(1, total))
+    return [Span(start, min(rows, start + step), 0, start + 1) for start in range(0, max(1, rows), step)]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Ray itself: reaching a cluster, a pool of actors, and errors that come back from it."""
+"""Ray itself: connecting to a cluster, a pool of actors, and the errors that come back from it."""
 
 import logging
 import os
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from ray.data import ActorPoolStrategy
 
 Actors = int | tuple[int, int] | None
-"""How many workers: so many, from so many to so many, or as many as the cluster has cores."""
+"""How many workers: a number, a least and a greatest number, or one per core of the cluster."""
 
-_STORE = 256 << 20  # bytes of shared memory of a cluster of our own: nothing large goes through it
+_STORE = 256 << 20  # bytes of shared memory of our own cluster: nothing large goes through it
 
 
 @contextmanager
 def connected(address: str | None = None) -> Iterator[None]:
-    """Use a cluster: the one in use already, or that at `address` or RAY_ADDRESS, or one of our own on this machine.
+    """Use a cluster: the one connected already, the one at `address` or RAY_ADDRESS, or our own on this machine.
 
-    What was started here is stopped at the end, and says nothing meanwhile. No statistics are sent to anybody.
+    Our own is silent, and is stopped at the end. No usage statistics are sent.
     """
     with needs("ray"):
         import ray
@@ -34,7 +34,7 @@ def connected(address: str | None = None) -> Iterator[None]:
     place = address or os.environ.get("RAY_ADDRESS") or "local"
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": _STORE} if place == "local" else {}
-    # Ray's own code warns of every pool of actors, on standard error, and of being told to be silent as well.
+    # Ray warns about every pool of actors on standard error, and about being told not to.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         with _silence():
@@ -50,7 +50,7 @@ def connected(address: str | None = None) -> Iterator[None]:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Drop what the process writes to standard error, libraries that are not Python included."""
+    """Drop everything the process writes to standard error, C++ libraries included."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:
@@ -63,10 +63,10 @@ def _silence() -> Iterator[None]:
 
 
 def pool(actors: Actors, tasks: int | None = None) -> "ActorPoolStrategy":
-    """Return a pool of actors that grows with the cluster; for a known number of tasks it begins with all cores.
+    """Return a pool of actors that grows with the cluster; for a known number of tasks it starts on all cores.
 
-    Without one, something else is to be done too, as reading what is to be parsed. Then it begins with the least:
-    actors on all cores would wait for that for ever.
+    Otherwise other operators, such as reading, need cores too. Then it starts with the least number, because actors on
+    all cores would wait for ever.
     """
     import ray
     from ray.data import ActorPoolStrategy
@@ -83,7 +83,7 @@ def pool(actors: Actors, tasks: int | None = None) -> "ActorPoolStrategy":
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Let what is wrong in a worker come out as it was raised there, not as an error of Ray."""
+    """Raise an error of a worker as it was raised there, not wrapped by Ray."""
     from ray.exceptions import RayError
 
     try:

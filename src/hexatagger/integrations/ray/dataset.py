@@ -1,9 +1,10 @@
-"""Ray Data in, Ray Data out: parse a column of any Dataset, from wherever it is read and to wherever it is written.
+"""Ray Data in, Ray Data out: parse a column of any Dataset. Reading and writing are Ray Data's.
 
-Rows come back in no fixed order, as from all of Ray Data; a column that names them stays beside what is made of them.
+Rows come back in no fixed order, as usual in Ray Data; the other columns of a row stay beside its trees.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,6 +13,8 @@ from hexatagger.integrations.ray.blocks import SOURCES, Source
 from hexatagger.integrations.ray.cluster import Actors, pool
 from hexatagger.integrations.ray.documents import Document, Problem, runs, sentences_of
 from hexatagger.integrations.ray.shards import check_free, check_model, format_document, parse_documents
+from hexatagger.model.config import Task
+from hexatagger.parsing.options import ParseOptions, Respected
 from hexatagger.parsing.parser import EMBEDDED, Parser, Precision, find_model, load
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 Result = Literal["columns", "conllu"]
 
 _COLUMNS = ("sentence", "text", "words")
-_POOL = 1024  # sentences that are made rows of together
+_DOCUMENTS = 64  # converted to a table together
 
 
 def parse(
@@ -32,70 +35,67 @@ def parse(
     source: Source = "text",
     to: Result = "columns",
     actors: Actors = None,
-    batch_size: int = 1024,
+    rows: int = 1024,
     precision: Precision = "auto",
-    **options: Any,
+    probabilities: bool = False,
+    k: int = 1,
+    keep: Sequence[Task] = (),
+    respect: Sequence[Respected] = (),
+    batch_size: int = 64,
 ) -> "Dataset":
     """Parse the texts of a Dataset, lazily, with a pool of actors that have a parser and a core each.
 
-    To "columns" gives a row a sentence, with the columns `sentence`, `text` and `words` in place of the text (see
-    `tables`); to "conllu" gives a row for each row, with its trees in `conllu`. Both keep all other columns, and have
-    `problem`: what could not be read or parsed of the row, null if all could. With a column `id`, the CoNLL-U of a row
-    begins a document of that id. `source` says what a text is, as for the command line. A model that is a folder must
-    be seen by all nodes. The cluster must have a core more than `actors` need, for reading. `options` are those of
+    With `to="columns"` each sentence is a row, with the columns `sentence`, `text` and `words` in place of the text
+    (see `tables`). With `to="conllu"` each row keeps its place and has its trees in the column `conllu`; a column `id`
+    becomes the document's id there. Both keep all other columns and add `problem`: what could not be read or parsed,
+    or null.
+
+    `source` is the format of a text, as for the command line. All nodes must see the folder of the model. The cluster
+    needs one core more than `actors`, for reading. An actor takes `rows` rows at a time. The other options are those of
     `Parser.parse_sentences`.
     """
     check_choice("source", source, SOURCES)
     check_choice("to", to, get_args(Result))
-    if to == "columns" and options.get("k", 1) > 1:
+    if to == "columns" and k > 1:
         raise ConfigError("a table has no place for the k best trees: parse to conllu")
+    options = ParseOptions(
+        probabilities=probabilities, k=k, keep=list(keep), respect=list(respect), batch_size=batch_size
+    )
     folder = EMBEDDED if str(model) == EMBEDDED else str(find_model(model).absolute())
     check_model(find_model(folder), source, precision, options)
-    settings = {"model": folder, "precision": precision, "text_column": text_column, "source": source, "to": to}
     return dataset.map_batches(
-        Batches,
-        fn_constructor_kwargs={**settings, "options": options},
-        batch_size=batch_size,
+        RowParser,
+        fn_constructor_args=(folder, precision, text_column, source, to, options),
+        batch_size=rows,
         batch_format="pyarrow",
         num_cpus=1,
         compute=pool(actors),
     )
 
 
-class Batches:
-    """What an actor does: it parses batches of rows, with a parser of its own."""
+class RowParser:
+    """The work of an actor: parse batches of rows with its own parser."""
 
     def __init__(
-        self,
-        *,
-        model: str,
-        precision: Precision,
-        text_column: str,
-        source: Source,
-        to: Result,
-        options: dict[str, Any],
+        self, model: str, precision: Precision, text_column: str, source: Source, to: Result, options: ParseOptions
     ) -> None:
         self._parser: Parser = load(model, precision=precision, threads=1)
         self._text_column, self._source, self._to, self._options = text_column, source, to, options
 
     def __call__(self, batch: "pa.Table") -> "Iterator[pa.Table]":
-        """Yield the rows made of a batch, some at once."""
+        """Yield the parsed rows of a batch, some at a time."""
         if self._text_column not in batch.column_names:
             names = ", ".join(batch.column_names)
             raise ConfigError(f"the dataset has no column '{self._text_column}', but: {names}: name it as text_column")
         others = batch.drop_columns([self._text_column])
         check_free(others.column_names, ("conllu", "problem") if self._to == "conllu" else (*_COLUMNS, "problem"))
-        waiting, count = list[Document](), 0
-        for document in parse_documents(self._parser, self._documents(batch, others), **self._options):
-            waiting.append(document)
-            count += max(1, len(document.sentences))
-            if count >= _POOL:
-                yield self._table(others, waiting)
-                waiting, count = [], 0
-        yield self._table(others, waiting)
+        documents = parse_documents(self._parser, self._documents(batch, others), self._options)
+        yield self._table(others, [])  # so that an empty batch has the columns too
+        while part := list(islice(documents, _DOCUMENTS)):
+            yield self._table(others, part)
 
     def _documents(self, batch: "pa.Table", others: "pa.Table") -> Iterator[Document]:
-        """Cut the texts of a batch into sentences; a document's line is here the number of its row."""
+        """Cut the texts of a batch into sentences; the line of a document is the number of its row here."""
         named = self._to == "conllu" and "id" in others.column_names
         columns = others.to_pylist() if named else [{}] * batch.num_rows
         for number, text in enumerate(batch[self._text_column].to_pylist()):
@@ -107,7 +107,7 @@ class Batches:
             yield document
 
     def _table(self, others: "pa.Table", documents: list[Document]) -> "pa.Table":
-        """Put what was made of rows beside their other columns."""
+        """Put trees beside the other columns of their rows."""
         import pyarrow as pa
 
         from hexatagger.integrations.ray.tables import to_rows
@@ -128,9 +128,9 @@ class Batches:
 
 
 def read_conllu(paths: str | list[str]) -> "Dataset":
-    """Read CoNLL-U files as a Dataset, a row a sentence: `path`, `line` and `conllu`, to `parse` with source="conllu".
+    """Read CoNLL-U files as a Dataset, one row per sentence: `path`, `line`, `conllu`. Parse with source="conllu".
 
-    Paths may be anything that Ray Data reads, folders and object stores included. A file is read as a whole.
+    `paths` may be anything that Ray Data reads, folders and object stores included. A file is read as a whole.
     """
     with needs("ray"):
         import ray.data
@@ -138,7 +138,7 @@ def read_conllu(paths: str | list[str]) -> "Dataset":
 
 
 def _sentences(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Cut a file into sentences without reading them: what is wrong with one is said where it is parsed."""
+    """Split a file into sentences without reading them; errors appear where they are parsed."""
     raw: bytes = row["bytes"].removeprefix(b"\xef\xbb\xbf")
     return [
         {"path": row["path"], "line": number, "conllu": b"\n".join([*run, b"", b""]).decode("utf-8", "replace")}
@@ -147,12 +147,12 @@ def _sentences(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def write_conllu(dataset: "Dataset", folder: str) -> None:
-    """Write the column `conllu` of a Dataset as CoNLL-U files, one for each of its blocks, wherever Ray can write."""
+    """Write the column `conllu` of a Dataset as CoNLL-U files, one per block, wherever Ray Data can write."""
     from ray.data.block import BlockAccessor
     from ray.data.datasource import BlockBasedFileDatasink
 
     class Conllu(BlockBasedFileDatasink):  # type: ignore[misc]
-        """Files of CoNLL-U."""
+        """CoNLL-U files."""
 
         def write_block_to_file(self, block: BlockAccessor, file: Any) -> None:
             for text in block.to_arrow()["conllu"].to_pylist():

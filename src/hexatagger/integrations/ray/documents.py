@@ -1,7 +1,7 @@
 """A block of a corpus → documents: its records, or the sentences of a plain file.
 
-A record that cannot be read is a Problem of its document, with its line; all others are read. In plain text, bytes
-that are not UTF-8 are read as U+FFFD, and that is a Problem too.
+A record that cannot be read is a Problem of its document, with its line; all others are read. Ray Data's readers would
+end the job instead. In plain text, bytes that are not UTF-8 are read as U+FFFD, and reported as a Problem.
 """
 
 import json
@@ -18,11 +18,11 @@ from hexatagger.integrations.ray.blocks import JSON_LINES, PARQUET, Block, Sourc
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
-_PART = 1024  # sentences of a plain file that make a document
+_PART = 1024  # sentences per document of a plain file
 
 
 class Problem(NamedTuple):
-    """Something that could not be read or parsed, with the line or row that it begins in."""
+    """Something that could not be read or parsed, with its first line or row."""
 
     line: int
     message: str
@@ -30,21 +30,21 @@ class Problem(NamedTuple):
 
 @dataclass(slots=True)
 class Document:
-    """A record of JSON lines or Parquet, or some sentences of a plain file."""
+    """A record of JSON lines or Parquet, or a number of sentences of a plain file."""
 
     line: int
     sentences: list[Sentence]
     columns: dict[str, Any] | None = None
-    """What the record has besides its text; None in a plain file."""
+    """The other columns of the record; None in a plain file."""
     problems: list[Problem] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    """Where the sentences of a plain CoNLL-U file begin; empty elsewhere."""
+    """The first lines of the sentences of a plain CoNLL-U file; empty otherwise."""
 
 
 def read_documents(
     block: Block, source: Source, text_column: str, segmenter: Callable[[], Segmenter]
 ) -> Iterator[Document]:
-    """Yield the documents of a block, cut into sentences; `segmenter` is asked for only where text is to be cut."""
+    """Yield the documents of a block, cut into sentences; `segmenter` is called only if there is text to cut."""
     path = Path(block.path)
     if suffix(path) == PARQUET:
         yield from _records(_rows(path, block.span), source, text_column, segmenter)
@@ -72,7 +72,7 @@ def read_documents(
 
 
 def _decoded(raw: bytes, first: int) -> tuple[str, list[Problem]]:
-    """Decode plain text; what is not UTF-8 is replaced and reported, once for a line."""
+    """Decode plain text; bytes that are not UTF-8 are replaced, and reported once per line."""
     try:
         return raw.decode("utf-8"), []
     except UnicodeDecodeError:
@@ -91,7 +91,7 @@ def _not_utf8(error: UnicodeDecodeError) -> str:
 
 
 def _trees(raw: bytes, source: Source, first: int) -> Iterator[Document]:
-    """Yield the sentences of a plain CoNLL-U file, some at once."""
+    """Yield the sentences of a plain CoNLL-U file, some at a time."""
     document = Document(first, [])
     lines = raw.removesuffix(b"\n").split(b"\n")
     for number, block in runs(lines, first):
@@ -135,7 +135,7 @@ def _records(
     text_column: str,
     segmenter: Callable[[], Segmenter],
 ) -> Iterator[Document]:
-    """Make documents of records."""
+    """Convert records to documents."""
     for number, row in rows:
         document = Document(number, [], {})
         try:
@@ -143,7 +143,7 @@ def _records(
             document.columns = {name: value for name, value in record.items() if name != text_column}
             if text_column not in record:
                 names = ", ".join(map(str, record)) or "none at all"
-                raise FormatError(f"has no column '{text_column}', but {names}: say which with --text-column")
+                raise FormatError(f"has no column '{text_column}', but {names}: name it with --text-column")
             document.sentences = sentences_of(record[text_column], source, segmenter)
         except FormatError as error:
             document.problems.append(Problem(number, error.message))
@@ -151,7 +151,7 @@ def _records(
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    """Read a line of JSON lines."""
+    """Read one record of JSON lines."""
     try:
         value = json.loads(line.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
@@ -164,7 +164,7 @@ def _object(line: bytes) -> dict[str, Any]:
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError:
-            raise FormatError("has half a character, like \\ud83d without what must follow it") from None
+            raise FormatError("has half of a surrogate pair, such as \\ud83d on its own") from None
     return value
 
 

@@ -1,11 +1,11 @@
-"""A block of a corpus → a shard: a file of parsed sentences that is there whole or not at all.
+"""A block of a corpus → a shard: a file of parsed sentences that is complete or absent.
 
-A shard is called after its block (`a.txt` → `a.txt.00000.conllu`, `a.txt.00001.conllu`, …), grows under another name
-and is renamed at the end, so making it twice is the same as making it once. What could not be read or parsed stands
-beside it, in `a.txt.00000.conllu.problems.jsonl`, which is written first: a shard that is there is all there.
+A shard is named after its block (`a.txt` → `a.txt.00000.conllu`, `a.txt.00001.conllu`, …). It is written under a
+temporary name and renamed at the end, so making it twice has the same result as making it once. Anything that could not
+be read or parsed is listed in `a.txt.00000.conllu.problems.jsonl`, which is written first.
 
-A worker that is killed leaves the unfinished file behind. Who makes the shard next counts those, and gives up after
-the fifth: a block that kills every worker must not do so for ever.
+A worker that is killed leaves its temporary file behind. The next worker counts these files and gives up at the fifth,
+because a block that kills every worker must not do so for ever.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ import socket
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from glob import escape
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -25,11 +26,12 @@ from hexatagger.formats.files import open_binary, open_output, read_lines
 from hexatagger.formats.tagfile import format_tagged
 from hexatagger.integrations.ray.blocks import SOURCES, Block, Source
 from hexatagger.integrations.ray.documents import Document, Problem, read_documents
+from hexatagger.parsing.options import ParseOptions
 from hexatagger.parsing.parser import Parser, Precision, load
+from hexatagger.parsing.pool import parse_pooled
 from hexatagger.sentence import Sentence
 
 Target = Literal["conllu", "json", "tags", "parquet"]
-TARGETS: tuple[Target, ...] = get_args(Target)
 
 _SUFFIXES = {"conllu": ".conllu", "json": ".jsonl", "tags": ".tags", "parquet": ".parquet"}
 _PROBLEMS = ".problems.jsonl"
@@ -39,39 +41,40 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """All that the content of shards depends on, besides model and corpus."""
+class CorpusOptions:
+    """Everything that determines the content of shards, besides model and corpus."""
 
     source: Source = "text"
-    """What a file, or the text of a record, is."""
+    """The format of a file, or of the text of a record."""
     target: Target = "conllu"
-    """What is written."""
+    """The format of a shard."""
     text_column: str = "text"
-    """Where the text of a record is."""
+    """The column of a record that has the text."""
     packed: bool = False
-    """Whether shards are packed with gzip."""
+    """Whether shards are compressed with gzip."""
     block: int = 0
-    """Bytes of a block; 0 to have it chosen."""
+    """Bytes per block; 0 chooses automatically."""
     precision: Precision = "auto"
-    options: dict[str, Any] = field(default_factory=dict)
-    """Those of `Parser.parse_sentences`."""
+    parsing: ParseOptions = field(default_factory=ParseOptions)
+    """The options of `Parser.parse_sentences`."""
 
     def __post_init__(self) -> None:
         check_choice("source", self.source, SOURCES)
-        check_choice("target", self.target, TARGETS)
+        check_choice("target", self.target, get_args(Target))
         check_choice("precision", self.precision, get_args(Precision))
         if self.block < 0:
-            raise ConfigError(f"block {self.block} is too small: at least 1 byte, or 0 to have it chosen")
+            raise ConfigError(f"block {self.block} is too small: at least 1 byte, or 0 to choose automatically")
         if self.target == "parquet" and self.packed:
-            raise ConfigError("Parquet is packed already: leave out --gz")
-        if self.target == "parquet" and self.options.get("k", 1) > 1:
+            raise ConfigError("Parquet is compressed already: leave out --gz")
+        if self.target == "parquet" and self.parsing.get("k", 1) > 1:
             raise ConfigError("a table has no place for the k best trees: write conllu or json")
 
     def block_size(self, total: int) -> int:
-        """Return the bytes of a block of files that have so many: enough for a minute of a core, less if they are few.
+        """Return the bytes per block for this many bytes of files: a minute of one core, less for a small corpus.
 
-        >>> Settings().block_size(10**12) == Settings(source="conllu").block_size(10**12) // 8  # bytes a word takes
-        True
+        >>> sizes = [CorpusOptions(source=source).block_size(10**12) for source in ("conllu", "text")]
+        >>> sizes[0] // sizes[1]  # CoNLL-U takes more bytes per word
+        8
         """
         unit = 8 if self.source in ("conllu", "conllx") else 1
         return self.block or unit * min(1 << 20, max(1 << 16, total // unit // 64))
@@ -79,19 +82,19 @@ class Settings:
     def shard(self, name: str, number: int) -> str:
         """Return the name of a shard.
 
-        >>> Settings(packed=True).shard("books/a.txt", 3)
+        >>> CorpusOptions(packed=True).shard("books/a.txt", 3)
         'books/a.txt.00003.conllu.gz'
         """
         return f"{name}.{number:05d}{_SUFFIXES[self.target]}{'.gz' if self.packed else ''}"
 
     def place(self, out: Path, block: Block) -> Path:
-        """Return where the shard of a block is, or will be."""
+        """Return the path of a block's shard."""
         return out / self.shard(block.name, block.number)
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a shard holds."""
+    """The content of a shard in numbers."""
 
     shard: str
     documents: int = 0
@@ -99,11 +102,11 @@ class Tally:
     words: int = 0
     problems: int = 0
     failure: str | None = None
-    """Why there is no such shard."""
+    """Why the shard could not be made."""
 
 
 def model_digest(folder: Path) -> str:
-    """Return a digest of all in a model folder that parsing depends on."""
+    """Return a digest of the files in a model folder that parsing depends on."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.suffix in (".json", ".onnx"):
@@ -111,17 +114,17 @@ def model_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def check_model(folder: Path, source: Source, precision: Precision, options: dict[str, Any]) -> None:
-    """Load a model and ask it for nothing: what is wrong with it or with options is then said here, and once."""
+def check_model(folder: Path, source: Source, precision: Precision, options: ParseOptions) -> None:
+    """Load a model and parse nothing, so that errors in model or options appear here, and once."""
     parser = load(folder, precision=precision, threads=1)
     if source in ("text", "lines"):
         _ = parser.segmenter
     parser.parse_sentences([], **options)
 
 
-def make_shard(parser: Parser, block: Block, settings: Settings, out: Path) -> Tally:
-    """Parse a block and write its shard; what goes wrong with this one block only is told in the Tally."""
-    tally, place = Tally(settings.shard(block.name, block.number)), settings.place(out, block)
+def make_shard(parser: Parser, block: Block, options: CorpusOptions, out: Path) -> Tally:
+    """Parse a block and write its shard; an error that concerns only this block is in the Tally."""
+    tally, place = Tally(options.shard(block.name, block.number)), options.place(out, block)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         left = unfinished(place)
@@ -129,16 +132,17 @@ def make_shard(parser: Parser, block: Block, settings: Settings, out: Path) -> T
             raise HexataggerError(f"a worker died {len(left)} times while making it, perhaps for lack of memory")
         temporary = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
         temporary.touch()
-        documents = read_documents(block, settings.source, settings.text_column, lambda: parser.segmenter)
+        documents = read_documents(block, options.source, options.text_column, lambda: parser.segmenter)
         found: list[Problem] = []
-        parsed = _counted(parse_documents(parser, documents, **settings.options), tally, found)
-        _write(parsed, block, settings, temporary, place)
+        parsed = _counted(parse_documents(parser, documents, options.parsing), tally, found)
+        _write(parsed, block, options, temporary, place)
         if found:
             with open_output(place.with_name(place.name + _PROBLEMS)) as stream:
                 for line, message in found:
                     values = {"file": block.path, "line": line, "message": message}
                     stream.write(json.dumps(values, ensure_ascii=False) + "\n")
-        _flush(temporary)
+        with temporary.open("rb") as stream_of_bytes:
+            os.fsync(stream_of_bytes.fileno())  # on the disk before it gets its name
         temporary.replace(place)
         for path in left:
             path.unlink(missing_ok=True)
@@ -150,35 +154,22 @@ def make_shard(parser: Parser, block: Block, settings: Settings, out: Path) -> T
     return tally
 
 
-def read_problems(out: Path, settings: Settings, blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
-    """Yield the problems of all shards of blocks: file, line and message."""
+def read_problems(out: Path, options: CorpusOptions, blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+    """Yield the problems of the blocks' shards: file, line and message."""
     for block in blocks:
-        place = settings.place(out, block)
+        place = options.place(out, block)
         path = place.with_name(place.name + _PROBLEMS)
         if path.exists():
             yield from (json.loads(line) for line in read_lines(path))
 
 
 def unfinished(place: Path) -> list[Path]:
-    """Return what killed workers left of a shard."""
-    return sorted(place.parent.glob(f".{_escaped(place.name)}.*.part"))
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
-
-
-def _flush(path: Path) -> None:
-    """See to it that a file is on the disk before it gets its name."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Return the temporary files that killed workers left of a shard."""
+    return sorted(place.parent.glob(f".{escape(place.name)}.*.part"))
 
 
 def _counted(documents: Iterable[Document], tally: Tally, problems: list[Problem]) -> Iterator[Document]:
-    """Let documents pass and count what they hold."""
+    """Pass documents through and count their content."""
     for document in documents:
         tally.documents += document.columns is not None
         tally.sentences += len(document.sentences)
@@ -188,65 +179,60 @@ def _counted(documents: Iterable[Document], tally: Tally, problems: list[Problem
         yield document
 
 
-def parse_documents(parser: Parser, documents: Iterable[Document], **options: Any) -> Iterator[Document]:
-    """Parse documents, many sentences at once whatever document they are of.
+def parse_documents(parser: Parser, documents: Iterable[Document], options: ParseOptions) -> Iterator[Document]:
+    """Parse documents, pooling the sentences of several; a sentence that fails is a Problem of its document."""
+    failures: dict[int, str] = {}  # by identity, as a failed sentence comes back as it was
 
-    A sentence that cannot be parsed is a Problem of its document.
-    """
-    waiting: list[Document] = []
-    count = 0
-    for document in documents:
-        waiting.append(document)
-        count += len(document.sentences)
-        if count >= _POOL:
-            yield from _parsed(parser, waiting, options)
-            waiting, count = [], 0
-    yield from _parsed(parser, waiting, options)
+    def parse(sentences: list[Sentence]) -> list[Sentence]:
+        failures.clear()
+        return _parse_each(parser, sentences, options, failures)
 
-
-def _parsed(parser: Parser, documents: list[Document], options: dict[str, Any]) -> Iterator[Document]:
-    made = iter(_each(parser, [sentence for document in documents for sentence in document.sentences], options))
-    for document in documents:
-        given, document.sentences = document.sentences, []
-        for sentence, line in zip(given, document.lines or [document.line] * len(given), strict=True):
-            result = next(made)
-            if isinstance(result, Sentence):
-                document.sentences.append(result)
-            else:
-                message = f"sentence '{sentence.text[:60]}' cannot be parsed: {result}"
+    pairs = ((document, document.sentences) for document in documents)
+    for document, parsed in parse_pooled(pairs, parse, size=_POOL):
+        document.sentences = []
+        for sentence, line in zip(parsed, document.lines or [document.line] * len(parsed), strict=True):
+            if id(sentence) in failures:
+                message = f"sentence '{sentence.text[:60]}' cannot be parsed: {failures[id(sentence)]}"
                 document.problems.append(Problem(line, message))
+            else:
+                document.sentences.append(sentence)
         yield document
 
 
-def _each(parser: Parser, sentences: list[Sentence], options: dict[str, Any]) -> list[Sentence | str]:
-    """Parse sentences; for one that cannot be parsed, return why."""
+def _parse_each(
+    parser: Parser, sentences: list[Sentence], options: ParseOptions, failures: dict[int, str]
+) -> list[Sentence]:
+    """Parse sentences; note the reason for each that cannot be parsed, and return it as it is."""
     try:
-        return [*parser.parse_sentences(sentences, **options)]
-    except Exception as error:  # even if it is a mistake of ours, it must not cost the rest of a corpus
+        return parser.parse_sentences(sentences, **options)
+    except Exception as error:  # even a bug of ours must not cost the rest of a corpus
         if len(sentences) == 1:
-            return [str(error) if isinstance(error, HexataggerError) else f"{type(error).__name__}: {error}"]
+            expected = isinstance(error, HexataggerError)
+            failures[id(sentences[0])] = str(error) if expected else f"{type(error).__name__}: {error}"
+            return sentences
         half = len(sentences) // 2
-        return _each(parser, sentences[:half], options) + _each(parser, sentences[half:], options)
+        first, second = sentences[:half], sentences[half:]
+        return _parse_each(parser, first, options, failures) + _parse_each(parser, second, options, failures)
 
 
-def _write(documents: Iterable[Document], block: Block, settings: Settings, temporary: Path, place: Path) -> None:
-    """Write the documents of a block to a temporary file, in the form that its later name says."""
-    if settings.target == "parquet":
+def _write(documents: Iterable[Document], block: Block, options: CorpusOptions, temporary: Path, place: Path) -> None:
+    """Write the documents of a block to a temporary file, in the format of its final name."""
+    if options.target == "parquet":
         from hexatagger.integrations.ray.tables import write_parquet
 
         write_parquet(documents, Path(block.path), temporary)
         return
     with open_binary(temporary, "wb", like=place) as stream:
         for document in documents:
-            stream.write(format_document(document, block.name, settings.target).encode("utf-8"))
+            stream.write(format_document(document, block.name, options.target).encode("utf-8"))
 
 
 def format_document(document: Document, name: str | None, target: Target) -> str:
     """Return the lines of a document of the file `name`.
 
-    In CoNLL-U a record opens a document, called after its column `id` or after its place, and its other columns are
-    comments, as in the treebank GUM; without a file, only a record with an `id` does. In JSON a record is an object
-    with all its columns but the text, and `sentences`.
+    In CoNLL-U a record starts a document, named after its column `id` or its place, and its other columns are comments,
+    as in the treebank GUM; without a file, only a record with an `id` does. In JSON a record is an object with all its
+    columns but the text, and `sentences`.
 
     >>> record = Document(7, [Sentence.from_words(["Hi"])], {"id": 12, "author": "Anna", "tags": ["a", "b"]})
     >>> format_document(record, "a.jsonl", "conllu").splitlines()[:3]
@@ -259,7 +245,7 @@ def format_document(document: Document, name: str | None, target: Target) -> str
             values = [{**document.columns, "sentences": values}] if values or not document.problems else []
         return "".join(json.dumps(each, ensure_ascii=False, default=str) + "\n" for each in values)
     if document.sentences:
-        document.sentences[0].comments = [*opening(document, name), *document.sentences[0].comments]
+        document.sentences[0].comments = [*_opening(document, name), *document.sentences[0].comments]
     trees = [tree for sentence in document.sentences for tree in (sentence, *sentence.alternatives)]
     if target == "tags":
         return "".join(format_tagged(tree, scheme="head+path") for tree in trees)
@@ -273,17 +259,17 @@ def check_free(columns: Iterable[str], names: Iterable[str]) -> None:
             raise ConfigError(f"records have a column '{name}', which the output has too: rename it")
 
 
-def opening(document: Document, name: str | None) -> list[str]:
-    """Return the comments that say which document begins: none in a plain file."""
+def _opening(document: Document, name: str | None) -> list[str]:
+    """Return the comments that start a document: none in a plain file."""
     columns = {column: value for column, value in (document.columns or {}).items() if value is not None}
     if document.columns is None or (name is None and "id" not in columns):
         return []
-    lines = [f"# newdoc id = {shown(columns.pop('id', f'{name}:{document.line}'))}"]
-    return lines + [f"# meta::{shown(column)} = {shown(value)}" for column, value in columns.items()]
+    lines = [f"# newdoc id = {on_one_line(columns.pop('id', f'{name}:{document.line}'))}"]
+    return lines + [f"# meta::{on_one_line(column)} = {on_one_line(value)}" for column, value in columns.items()]
 
 
-def shown(value: object) -> str:
-    """Write a value on one line: a string as it is if it can be, all else as JSON."""
+def on_one_line(value: object) -> str:
+    """Return a string as it is if it fits on one line, anything else as JSON."""
     if isinstance(value, str) and not _CONTROL.search(value):
         return value
-    return json.dumps(value, ensure_ascii=bool(isinstance(value, str)), default=str)
+    return json.dumps(value, ensure_ascii=isinstance(value, str), default=str)

@@ -1,9 +1,8 @@
-"""Parsed documents → tables, a row a sentence.
+"""Parsed documents → tables with one row per sentence.
 
-`sentence` counts the sentences of a record (of a shard, if the file has no records) from 1, `text` is the sentence's
-text, and `words` is a list with what `hexatagger.to_table` makes a row of: `id`, `form`, `lemma`, `upos`, `head`,
-`deprel` and so on. The record's other columns stand before them. A record without any sentence is a row too, with no
-words and null for `sentence`.
+`sentence` numbers the sentences of a record (of a shard, if the file has no records) from 1, `text` is the text, and
+`words` is a list with the rows of `hexatagger.to_table`: `id`, `form`, `lemma`, `upos`, `head`, `deprel` and so on. The
+record's other columns come first. A record without sentences is a row too, with no words and null for `sentence`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexatagger.integrations.ray.documents import Document
-from hexatagger.integrations.ray.shards import check_free, shown
+from hexatagger.integrations.ray.shards import check_free, on_one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_POOL = 256  # documents that are made rows of together
+_POOL = 256  # documents converted together
 
 COLUMNS = ("sentence", "text", "words")
 
 
 def to_rows(documents: Sequence[Document], first: int = 1) -> "tuple[list[int], list[pa.Array]]":
-    """Return for each row the index of its document, and the three columns; plain files count from `first`."""
+    """Return the index of each row's document, and the three columns; plain files count from `first`."""
     import pyarrow as pa
 
     from hexatagger.integrations.arrow import to_table
@@ -52,7 +51,7 @@ def to_rows(documents: Sequence[Document], first: int = 1) -> "tuple[list[int], 
 def write_parquet(documents: Iterable[Document], source: Path, target: Path) -> None:
     """Write the documents of a block of the file `source`.
 
-    Columns of a Parquet file keep their types; those of JSON lines are strings, so that all shards have the same types:
+    Columns of a Parquet file keep their types. Those of JSON lines are strings, so that all shards have the same types:
     a string as it is, anything else as JSON.
     """
     import pyarrow as pa
@@ -74,7 +73,7 @@ def write_parquet(documents: Iterable[Document], source: Path, target: Path) -> 
         if kinds is not None:
             arrays.append(pa.array(values, kinds.field(name).type))
         else:
-            arrays.append(pa.array([None if value is None else shown(value) for value in values], pa.string()))
+            arrays.append(pa.array([None if value is None else on_one_line(value) for value in values], pa.string()))
     columns = [list(column) for column in zip(*parts, strict=True)] or [[each] for each in to_rows([])[1]]
     arrays += map(pa.concat_arrays, columns)
     parquet.write_table(pa.table(arrays, [*names, *COLUMNS]), target)

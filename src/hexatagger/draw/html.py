@@ -1,4 +1,4 @@
-"""An HTML page of drawings: one file, nothing loaded from elsewhere, light and dark."""
+"""An HTML page of drawings: one self-contained file, light and dark."""
 
 from html import escape
 
@@ -28,7 +28,7 @@ FOOT = "</body>\n</html>\n"
 
 
 def section(figure: Figure, name: str, *, width: int | None = svg.WIDTH) -> str:
-    """Return one sentence: its name, its text, its drawing."""
+    """Return the section of one sentence: name, text, drawing."""
     return (
         f'<section>\n<h2><bdi>{escape(name)}</bdi></h2>\n<p dir="auto">{escape(figure.title)}</p>\n'
         f'<div class="scroll" tabindex="0">\n{svg.document(figure, width=width, style=False)}</div>\n</section>\n'
