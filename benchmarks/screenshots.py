@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hexatagger.parsing.parser import load
-from hexatagger.server import Options, create_app, open_socket
+from hexatagger.server import ServerOptions, create_app, open_socket
 from results import ROOT
 
 IMAGES = ROOT / "docs" / "images"
@@ -51,7 +51,7 @@ def main() -> None:
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
-    options = Options(models={"en": given.model}, port=0)
+    options = ServerOptions(models={"en": given.model}, port=0)
     parser = load(given.model)
     listener = open_socket(options)
     server = uvicorn.Server(uvicorn.Config(create_app(options, parsers={"en": parser}), log_level="warning"))

@@ -183,7 +183,7 @@ def main() -> None:
     }
     print("batching gain at 32 clients:", figures["batching_gain"])
     if not given.no_save:
-        results.save("serve", figures, ("numpy", "onnxruntime", "starlette", "uvicorn"))
+        results.save("serve", figures, ("numpy", "onnxruntime", "fastapi", "pydantic", "uvicorn"))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from hexatagger.parsing.pieces import make_cutter
 from hexatagger.segment.alphabet import SegmenterSettings
 from hexatagger.segment.multiword import Rewrites
 from hexatagger.segment.segmenter import Segmenter
-from hexatagger.server import Options, create_app, open_socket, serve
+from hexatagger.server import ServerOptions, create_app, open_socket, serve
 
 RECIPE = '[model]\nencoder = "characters"\nchar_buckets = 500\ntasks = ["upos"]\n'
 LABELS = Labels(LabelSet(["root", "nsubj", "obj", "det", "punct"]), tasks={"upos": LabelSet(["NOUN", "VERB", "DET"])})
@@ -80,7 +80,7 @@ class Rules:
 def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
     """Make a parser over stand-ins."""
     folder = Folder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
-    parser = Parser(folder, cast("Any", network or Network()), make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config))
+    parser = Parser(folder, cast("Any", network or Network()), make_cutter(folder.recipe.model, None, None))
     if cuts_text:
         settings = SegmenterSettings(characters=".", categories=("Ll", "Po", "So"), radius=3)
         vars(parser)["segmenter"] = Segmenter(cast("Any", Rules()), settings, Rewrites({}, {}))
@@ -88,7 +88,7 @@ def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Pa
 
 
 @contextmanager
-def serving(options: Options, network: Network | None = None) -> Iterator[str]:
+def serving(options: ServerOptions, network: Network | None = None) -> Iterator[str]:
     """Serve in a thread of this process; yields the address."""
     import uvicorn
 
@@ -113,7 +113,7 @@ def main() -> None:
     arguments.add_argument("--port", type=int, default=0)
     arguments.add_argument("--delay", type=float, default=0.0)
     given = arguments.parse_args()
-    options = Options(port=given.port, batch=4)
+    options = ServerOptions(port=given.port, batch=4)
     listener = open_socket(options)
     print(listener.getsockname()[1], flush=True)
     serve(options, listener, parsers={"en": make_parser(Network(given.delay))})

@@ -1,4 +1,4 @@
-"""Sentences ⇄ plain values: nothing is lost, and what is wrong is named."""
+"""Sentences ⇄ plain values: nothing is lost, errors name their place, the schema describes what is written."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from hexatagger import FormatError, Multiword, Sentence, Word, read_conllu
+from hexatagger.formats.json import SCHEMA
 from strategies import parsed_sentences
 
 
@@ -16,6 +17,20 @@ def test_nothing_is_lost(sentence: Sentence) -> None:
     values = sentence.to_dict()
     assert repr(Sentence.from_dict(values)) == repr(sentence)
     assert repr(Sentence.from_dict(json.loads(json.dumps(values)))) == repr(sentence)
+
+
+@given(parsed_sentences())
+def test_the_schema_describes_what_is_written(sentence: Sentence) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="checking the schema needs jsonschema")
+    jsonschema.validate(json.loads(json.dumps(sentence.to_dict())), SCHEMA)
+
+
+def test_the_schema_refuses_what_the_reader_refuses() -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="checking the schema needs jsonschema")
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    for wrong in ({"wrods": []}, {"words": [{"id": 1}]}, _word(head="2"), _word(head=-1), _word(heads=[[1]]), []):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, SCHEMA)
 
 
 def test_sentences_of_a_file(data: Path) -> None:
@@ -37,7 +52,12 @@ def test_an_underscore_is_a_form_and_multiword_tokens_have_offsets() -> None:
 
 
 def test_what_the_service_adds_is_no_obstacle() -> None:
-    values = {"text": "Hi", "words": [{"id": 1, "form": "Hi", "head": 0, "deprel": "root"}], "tags": ["l/root"]}
+    values = {
+        "text": "Hi",
+        "words": [{"id": 1, "form": "Hi", "head": 0, "deprel": "root"}],
+        "tags": ["l/root"],
+        "layout": {},
+    }
     assert Sentence.from_dict(values).comments == ["# text = Hi"]
     assert Sentence.from_dict({}) == Sentence([])
 
@@ -58,9 +78,9 @@ def _word(**values: Any) -> dict[str, Any]:
         (_word(heda=2), r"words\[0\] has an unknown key 'heda'"),
         (_word(form=None), r"words\[0\].form is null where a string is needed"),
         (_word(lemma=["x"]), r"words\[0\].lemma is \['x'\] where a string is needed"),
-        (_word(head="2"), r"words\[0\].head is '2' where a number from 0 up is needed"),
-        (_word(head=True), r"words\[0\].head is True where a number from 0 up is needed"),
-        (_word(head=-1), r"words\[0\].head is -1 where a number from 0 up is needed"),
+        (_word(head="2"), r"words\[0\].head is '2' where a number, 0 or greater, is needed"),
+        (_word(head=True), r"words\[0\].head is True where a number, 0 or greater, is needed"),
+        (_word(head=-1), r"words\[0\].head is -1 where a number, 0 or greater, is needed"),
         (_word(head=2), r"words\[0\].head 2 is outside the sentence \(1 words\)"),
         (_word(head_probability="x"), r"words\[0\].head_probability is 'x' where a number is needed"),
         (_word(heads=[[1]]), r"words\[0\].heads holds \[1\] where a head and its probability are needed"),
@@ -69,10 +89,14 @@ def _word(**values: Any) -> dict[str, Any]:
         (_word() | {"multiwords": [{"columns": ["1-1"]}]}, r"multiwords\[0\] has 1 columns instead of 10"),
         (
             _word() | {"multiwords": [{"columns": ["1-2"] + ["_"] * 9}]},
-            r"'1-2' is no range of the words after 0 up to 1",
+            r"'1-2' is not a range of words between 1 and 1",
         ),
-        (_word() | {"multiwords": [{"columns": ["x"] + ["_"] * 9}]}, r"multiwords\[0\] 'x' is no ID like 2-3"),
-        (_word() | {"empty_nodes": [{"columns": ["2.1"] + ["_"] * 9}]}, r"'2.1' stands after none of the 1 words"),
+        (_word() | {"multiwords": [{"columns": ["x"] + ["_"] * 9}]}, r"multiwords\[0\] 'x' is not an ID like 2-3"),
+        (
+            _word() | {"multiwords": [{"columns": ["1-" + "1" * 5000] + ["_"] * 9}]},
+            r"multiwords\[0\] '1-1+… is not an ID",
+        ),
+        (_word() | {"empty_nodes": [{"columns": ["2.1"] + ["_"] * 9}]}, r"'2.1' does not follow any of the 1 words"),
         (_word() | {"alternatives": [_word(head=3)]}, r"alternatives\[0\]: words\[0\].head 3 is outside"),
     ],
 )

@@ -1,6 +1,7 @@
 """The service: every client gets its own answer, every limit its own message, and a signal loses nothing."""
 
 import functools
+import json
 import re
 import signal
 import socket
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="the service needs the extra 'serve'")
+pytest.importorskip("fastapi", reason="the service needs the extra 'serve'")
 pytest.importorskip("uvicorn", reason="the service needs the extra 'serve'")
 pytest.importorskip("httpx2", reason="the tests of the service need httpx2")
 
@@ -29,17 +30,18 @@ from hexatagger.cli import main
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.parsing.parser import load
 from hexatagger.sentence import Sentence
-from hexatagger.server import Options, create_app
+from hexatagger.server import ServerOptions, create_app
 from hexatagger.server.batching import Batcher
-from hexatagger.server.metrics import Metrics
-from hexatagger.server.question import Question, Refused
+from hexatagger.server.metrics import ServiceMetrics
+from hexatagger.server.refused import Refused
+from hexatagger.server.request import ParseTask, read_request
 from hexatagger.server.run import bind
 from hexatagger.tags import to_heads
 from hexatagger.tags.hexatag import Hexatag
 from onnx_model import write_model
 from served import Network, make_parser, serving
 
-OPTIONS = Options(models={"en": "en", "words": "words"}, max_body=5000, max_words=60, max_exact=20, max_k=5)
+OPTIONS = ServerOptions(models={"en": "en", "words": "words"}, max_body=5000, max_words=60, max_exact=20, max_k=5)
 WORDS = [["She", "reads", "fascinating", "papers"]]
 
 
@@ -48,6 +50,10 @@ def client() -> Iterator[TestClient]:
     parsers = {"en": make_parser(), "words": make_parser(cuts_text=False)}
     with TestClient(create_app(OPTIONS, parsers=parsers), raise_server_exceptions=False) as opened:
         yield opened
+
+
+def task(*words: str, **more: Any) -> ParseTask:
+    return read_request(json.dumps({"words": [words], **more}).encode(), ServerOptions())
 
 
 def ask(client: TestClient, **question: Any) -> Any:
@@ -151,27 +157,37 @@ def test_constraints_are_obeyed(client: TestClient) -> None:
     [
         ({}, "exactly one of text, words and conllu is needed, not none"),
         ({"text": "a", "words": [["a"]]}, "not text and words"),
-        ({"text": "a", "txt": 1}, "'txt' is not a field"),
+        ({"text": "a", "txt": 1}, "'txt' is not a field: use text, words, conllu, model, to"),
         ({"text": 1}, "text must be a string, not a number"),
         ({"text": None}, "text must be a string, not null"),
         ({"words": "a"}, "words must be a list, not a string"),
-        ({"words": [[]]}, "a sentence has at least one word"),
+        ({"words": [[]]}, "words[0] must not be empty"),
         ({"words": [["a", 1]]}, "words[0][1] must be a string"),
-        ({"words": [["a\tb"]]}, "neither tab nor line end"),
-        ({"words": [[""]]}, "must have a character"),
+        ({"words": [["a\tb"]]}, "words[0][0] must be a word: at least one character, no tabs"),
+        ({"words": [[""]]}, "words[0][0] must be a word: at least one character"),
         ({"text": "a", "to": "html"}, "to must be one of: json, conllu, svg"),
         ({"text": "a", "show": []}, "show must be one of"),
-        ({"text": "a", "k": 0}, "k must be between 1 and 5"),
+        ({"text": "a", "k": 0}, "k must be at least 1"),
+        ({"text": "a", "k": 6}, "k must be at most 5"),
+        ({"text": "a", "k": "2"}, "k must be a whole number, not a string"),
+        ({"text": "a", "tags": None}, "tags must be true or false, not null"),
+        ({"text": "a", "sentence": 0}, "sentence must be at least 1"),
+        ({"text": "a", "sentence": None}, "sentence must be a whole number, not null"),
+        ({"text": "a", "model": 3}, "model must be a string, not a number"),
         ({"text": "a", "k": True}, "k must be a whole number, not a truth value"),
         ({"text": "a", "k": 1.5}, "k must be a whole number"),
-        ({"text": "a", "tree": 2}, "only 1 is made"),
+        ({"text": "a", "tree": 2}, "tree 2 does not exist: k is 1"),
         ({"text": "a", "probabilities": 1}, "probabilities must be true or false"),
         ({"text": "a", "constraints": {}}, "constraints must be a list, not an object"),
-        ({"text": "a", "constraints": [{"head": {}}]}, "'head' is not a field"),
+        ({"text": "a", "constraints": [{"head": {}}]}, "'head' is not a field: use heads, forbidden"),
+        ({"text": "a", "constraints": [3]}, "constraints[0] must be an object, not a number"),
+        ({"text": "a", "constraints": [{"forbidden": [[1, 2, 3]]}]}, "constraints[0].forbidden[0] must be two numbers"),
+        ({"text": "a", "constraints": [{"heads": {"1": "2"}}]}, "constraints[0].heads.1 must be a whole number"),
+        ({"text": "a", "constraints": [{"relations": {"1": 2}}]}, "constraints[0].relations.1 must be a list"),
         ({"text": "a", "constraints": [{"heads": {"0": 1}}]}, "is not the number of a word"),
         ({"text": "a", "constraints": [{"heads": {"1": -1}}]}, "must be at least 0"),
         ({"text": "a", "constraints": [{"forbidden": [[1]]}]}, "must be two numbers"),
-        ({"text": "a", "constraints": [{"relations": {"1": []}}]}, "must name a relation"),
+        ({"text": "a", "constraints": [{"relations": {"1": []}}]}, "constraints[0].relations.1 must not be empty"),
         ({"text": "a", "constraints": [{"root": 0}]}, "root must be at least 1"),
     ],
 )
@@ -205,7 +221,9 @@ def test_limits(client: TestClient) -> None:
     unsized = client.post("/v1/parse", content=parts(), headers={"Content-Type": "application/json"})
     refused(unsized, 413, "body_too_large")
     for question in ({"words": [["a"] * 61]}, {"text": "a " * 61}, {"words": [["a"]] * 61}):
-        assert "61 words" in refused(client.post("/v1/parse", json=question), 413, "too_many_words")
+        assert "61 words are more than the limit of 60" in refused(
+            client.post("/v1/parse", json=question), 413, "too_many_words"
+        )
     for more in ({"probabilities": True}, {"k": 2}, {"constraints": [{"root": 1}]}):
         answer = client.post("/v1/parse", json={"words": [["a"] * 21], **more})
         assert "21 words is too long" in refused(answer, 413, "sentence_too_long")
@@ -227,6 +245,7 @@ def test_other_addresses(client: TestClient) -> None:
         ("words", False, False),
     ]
     assert models["limits"]["max_words"] == 60
+    assert client.get("/v1/schema").json()["$defs"]["Sentence"]["properties"]["words"]["type"] == "array"
     refused(client.get("/v1/parse"), 405, "method_not_allowed")
     assert client.get("/v1/parse").headers["allow"] == "POST"
     refused(client.get("/nowhere"), 404, "not_found")
@@ -288,7 +307,7 @@ def test_many_clients_share_calls_and_get_their_own_answers() -> None:
     network = Network(delay=0.02)
     words = [[[f"w{number}", *["x"] * (number % 5), "."]] for number in range(60)]
     expected = make_parser().parse_sentences([Sentence.from_words(each[0]) for each in words])
-    with serving(Options(port=0), network) as address, httpx2.Client(base_url=address, timeout=120) as client:
+    with serving(ServerOptions(port=0), network) as address, httpx2.Client(base_url=address, timeout=120) as client:
 
         def one(number: int) -> None:
             asked: dict[str, Any] = {"words": words[number]}
@@ -315,7 +334,7 @@ def test_many_clients_share_calls_and_get_their_own_answers() -> None:
 
 def test_a_full_queue_says_so() -> None:
     network = Network(delay=0.5)
-    options = Options(port=0, max_queue=2, batch=1, window=0)
+    options = ServerOptions(port=0, max_queue=2, batch=1, window=0)
     with serving(options, network) as address, ThreadPoolExecutor(8) as pool:
         send = functools.partial(httpx2.post, f"{address}/v1/parse", json={"words": [["a"]]}, timeout=60)
         answers = list(pool.map(lambda _: send(), range(8)))
@@ -329,7 +348,7 @@ def test_a_full_queue_says_so() -> None:
 
 def test_time_runs_out() -> None:
     network = Network(delay=1.0)
-    with serving(Options(port=0, timeout=0.2), network) as address:
+    with serving(ServerOptions(port=0, timeout=0.2), network) as address:
         late = httpx2.post(f"{address}/v1/parse", json={"words": [["a"]]}, timeout=120)
         assert "0.2 seconds" in refused(late, 503, "timeout")
         host, port = address.removeprefix("http://").split(":")
@@ -348,7 +367,7 @@ def test_a_mistake_of_ours_is_not_told_to_the_client(caplog: pytest.LogCaptureFi
             return super().run(names, inputs)
 
     with (
-        serving(Options(port=0, window=0.2), Broken()) as address,
+        serving(ServerOptions(port=0, window=0.2), Broken()) as address,
         httpx2.Client(base_url=address, timeout=120) as client,
     ):
         with ThreadPoolExecutor(4) as pool:
@@ -361,15 +380,14 @@ def test_a_mistake_of_ours_is_not_told_to_the_client(caplog: pytest.LogCaptureFi
 
 
 def test_the_queue_is_worked_off_when_closed() -> None:
-    batcher = Batcher("en", make_parser(Network(delay=0.05)), Options(batch=2), Metrics())
-    questions = [Question(model="en", sentences=[Sentence.from_words([f"w{number}"])]) for number in range(9)]
-    futures = [batcher.ask(question) for question in questions]
+    batcher = Batcher("en", make_parser(Network(delay=0.05)), ServerOptions(batch=2), ServiceMetrics({}))
+    futures = [batcher.ask(task(f"w{number}")) for number in range(9)]
     dropped = futures[-1].cancel()
     batcher.close()
     assert dropped
     assert [future.result(0)[0].forms for future in futures[:-1]] == [[f"w{number}"] for number in range(8)]
     with pytest.raises(Refused, match="shutting down"):
-        batcher.ask(questions[0])
+        batcher.ask(task("w0"))
 
 
 def test_sigterm_loses_no_accepted_request() -> None:
@@ -459,11 +477,11 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
     """Of a socket that says it is TCP, asyncio switches off Nagle's algorithm, which costs 40 ms a request."""
-    with bind(Options(port=0)) as listener:
+    with bind(ServerOptions(port=0)) as listener:
         assert listener.proto == socket.IPPROTO_TCP
 
 
-@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+@pytest.mark.parametrize("package", ["fastapi", "pydantic", "prometheus_client", "uvicorn"])
 def test_a_missing_extra_is_named(package: str) -> None:
     program = f"import sys; sys.modules['{package}'] = None; from hexatagger.cli import main; main()"
     command = [sys.executable, "-c", program, "serve", "--port", "0"]
@@ -474,7 +492,8 @@ def test_a_missing_extra_is_named(package: str) -> None:
 
 
 def test_importing_the_service_is_light() -> None:
-    program = "import sys, hexatagger.server; print([m for m in ('starlette', 'uvicorn', 'numpy') if m in sys.modules])"
+    heavy = ("fastapi", "pydantic", "uvicorn", "numpy")
+    program = f"import sys, hexatagger.server; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -506,7 +525,7 @@ def test_the_service_does_what_its_description_says() -> None:
         suppress_health_check=list(HealthCheck),
         derandomize=True,
     )
-    with serving(Options(port=0)) as address, requests.Session() as session:
+    with serving(ServerOptions(port=0)) as address, requests.Session() as session:
         session.trust_env = False  # no proxy
         schema = schemathesis.openapi.from_dict(httpx2.get(f"{address}/openapi.json").json())
         for mode in (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE):

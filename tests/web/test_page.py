@@ -22,7 +22,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-from hexatagger.server import Options
+from hexatagger.server import ServerOptions
 from hexatagger.tags.bht import steps
 from hexatagger.tags.hexatag import Hexatag
 from served import serving
@@ -49,7 +49,7 @@ def start(folder: Path) -> Chrome:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with serving(Options(port=0, max_words=200, max_exact=30)) as place:
+    with serving(ServerOptions(port=0, max_words=200, max_exact=30)) as place:
         yield place
 
 
@@ -361,7 +361,7 @@ def test_too_much_is_told(page: Page) -> None:
 
 
 def test_a_service_that_is_gone_is_told(chrome: Chrome) -> None:
-    with serving(Options(port=0)) as place:
+    with serving(ServerOptions(port=0)) as place:
         page = Page(chrome, place)
         page.open(text=TEXT)
     page.type("Hello there.")

@@ -1,32 +1,35 @@
-"""`hexatagger serve`: the HTTP service and the page in the browser."""
+"""`hexatagger serve`: the HTTP service and its page."""
 
 import click
 
 from hexatagger.errors import ConfigError
 
 
-@click.command(short_help="Parse over HTTP, with a page to look at trees.")
+@click.command(short_help="Parse over HTTP, with a page that shows trees.")
 @click.option(
     "--model",
     "models",
     multiple=True,
     metavar="NAME=DIR",
-    help="A model and its name for clients; may be given again, the first is the default.  [default: en]",
+    help="A model and its name; repeat for more, the first is the default.  [default: en]",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for everybody.")
-@click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 takes a free one.")
-@click.option("--workers", default=1, show_default=True, help="Processes, each with its own models.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all machines.")
+@click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 picks a free one.")
+@click.option("--workers", default=1, show_default=True, help="Number of processes, each with its own models.")
 @click.option(
-    "--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin use the service; may be given again."
+    "--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin call the service; repeat for more."
 )
-@click.option("--max-body", default=1_000_000, show_default=True, help="Bytes of a request.")
-@click.option("--max-words", default=5_000, show_default=True, help="Words of a request.")
-@click.option("--max-queue", default=256, show_default=True, help="Requests that may wait; more are turned away.")
-@click.option("--timeout", default=30.0, show_default=True, help="Seconds that a request may take.")
+@click.option("--max-body", default=1_000_000, show_default=True, help="Bytes per request.")
+@click.option("--max-words", default=5_000, show_default=True, help="Words per request.")
+@click.option("--max-queue", default=256, show_default=True, help="Requests that may wait; more are refused.")
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds per request.")
 @click.option(
-    "--window", default=2.0, show_default=True, help="Milliseconds a request waits for others to share its call."
+    "--window",
+    default=2.0,
+    show_default=True,
+    help="Milliseconds that a request waits for others to join its call.",
 )
-@click.option("--batch", default=64, show_default=True, help="Requests that share one call of the parser.")
+@click.option("--batch", default=64, show_default=True, help="Requests per parser call.")
 def serve(
     models: tuple[str, ...],
     host: str,
@@ -40,19 +43,19 @@ def serve(
     window: float,
     batch: int,
 ) -> None:
-    """Serve trees over HTTP: a page at /, the interface described at /docs.
+    """Parse over HTTP. The page is at /, the interface is described at /docs.
 
-    Only this machine can reach it unless --host says otherwise. SIGTERM ends it once what was accepted is answered.
+    Only this machine can connect unless --host says otherwise. After SIGTERM, accepted requests are still answered.
 
     \b
       hexatagger serve
       hexatagger serve --model en=models/en --model cy=models/cy --port 9000
       curl -H 'Content-Type: application/json' -d '{"text": "She reads papers."}' 127.0.0.1:8000/v1/parse
     """
-    from hexatagger.server import Options, open_socket
+    from hexatagger.server import ServerOptions, open_socket
     from hexatagger.server import serve as run
 
-    options = Options(
+    options = ServerOptions(
         models=_models(models),
         host=host,
         port=port,
@@ -73,7 +76,7 @@ def serve(
 
 
 def _models(given: tuple[str, ...]) -> dict[str, str]:
-    """Read NAME=DIR; a name alone is a model by that name."""
+    """Read NAME=DIR; a name without a folder is the name of a model."""
     found: dict[str, str] = {}
     for each in given or ("en",):
         name, equals, folder = each.partition("=")

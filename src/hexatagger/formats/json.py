@@ -1,8 +1,8 @@
-"""Sentences ⇄ plain values, as JSON has them: dictionaries, lists, strings and numbers.
+"""Sentences ⇄ plain values for JSON: dictionaries, lists, strings and numbers.
 
-Nothing is lost on the way: `from_values(to_values(sentence))` has all that the sentence has, comments, multiword
-tokens, empty nodes, offsets, probabilities and alternatives included. Values that come from elsewhere are checked; what
-is wrong is named with its place, as in `words[3].head`.
+Nothing is lost: `from_values(to_values(sentence))` has everything that the sentence has, including comments, multiword
+tokens, empty nodes, offsets, probabilities and alternatives. `from_values` checks what it reads; an error names the
+place, as in `words[3].head`. `SCHEMA` describes the values as a JSON Schema.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,26 +12,74 @@ from hexatagger.errors import FormatError
 from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
 _STRINGS = ("form", "lemma", "upos", "xpos", "feats", "deprel", "deps", "misc")
-_FIELDS = (
-    *("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
-    *("start", "end", "head_probability", "heads"),
-)
-_ROW = ("columns", "start", "end")
-_SENTENCE = ("text", "comments", "words", "multiwords", "empty_nodes", "probability", "alternatives", "tags")
-"""The keys of a sentence; `tags` are what the HTTP service adds, and follow from the rest."""
+_MOST_DIGITS = 9  # of a number in an ID
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
+_SHARE: dict[str, Any] = {"type": "number"}
+
+
+def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _array(items: dict[str, Any], description: str = "") -> dict[str, Any]:
+    return {"type": "array", "items": items} | ({"description": description} if description else {})
+
+
+_WORD = {
+    "id": {"type": "integer", "minimum": 1},
+    **dict.fromkeys(("form", "lemma", "upos", "xpos", "feats"), _TEXT),
+    "head": _COUNT | {"description": "The number of the head; 0: the root."},
+    **dict.fromkeys(("deprel", "deps", "misc"), _TEXT),
+    "start": _COUNT | {"description": "Where the token begins in the text."},
+    "end": _COUNT | {"description": "Where the token ends in the text."},
+    "head_probability": _SHARE | {"description": "Probability of the head, given the constraints."},
+    "heads": _array(
+        {"type": "array", "prefixItems": [_COUNT, _SHARE], "minItems": 2, "maxItems": 2},
+        "Possible heads with their probabilities, most probable first.",
+    ),
+}
+_ROW = {
+    "columns": _array(_TEXT, "The ten columns of CoNLL-U.") | {"minItems": 10, "maxItems": 10},
+    "start": _COUNT,
+    "end": _COUNT,
+}
+_SENTENCE = {
+    "text": _TEXT,
+    "comments": _array(_TEXT, "Comment lines, with their '#'."),
+    "words": _array({"$ref": "#/$defs/Word"}),
+    "multiwords": _array({"$ref": "#/$defs/Row"}, "Multiword tokens."),
+    "empty_nodes": _array({"$ref": "#/$defs/Row"}, "Empty nodes of the enhanced graph."),
+    "probability": _SHARE | {"description": "Probability of this tree, given the constraints."},
+    "alternatives": _array({"$ref": "#/$defs/Sentence"}, "The next best trees, most probable first."),
+    "tags": _array(_TEXT, "Added by the service: the 2N − 1 hexatags, each leaf with its deprel after a slash."),
+    "layout": {"type": "object", "description": "Added by the service: the coordinates of a drawing."},
+}
+SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Sentence of hexatagger",
+    "$ref": "#/$defs/Sentence",
+    "$defs": {
+        "Sentence": _object(_SENTENCE),
+        "Word": _object(_WORD, "form"),
+        "Row": _object(_ROW, "columns"),
+    },
+}
+"""The JSON Schema of a sentence. `tags` and `layout` follow from the rest; they are accepted but not read."""
 
 T = TypeVar("T")
 
 
 def to_values(sentence: Sentence) -> dict[str, Any]:
-    """Return everything a sentence has, columns without a value left out.
+    """Return everything that a sentence has; columns without a value are left out.
 
     >>> to_values(Sentence([Word(1, "Hi", head=0, deprel="root")]))
     {'words': [{'id': 1, 'form': 'Hi', 'head': 0, 'deprel': 'root'}]}
     """
     values: dict[str, Any] = {"text": sentence.comment("text"), "comments": list(sentence.comments)}
     values["words"] = [
-        {name: value for name in _FIELDS if (value := getattr(word, name)) not in ("_", None) or name == "form"}
+        {name: value for name in _WORD if (value := getattr(word, name)) not in ("_", None) or name == "form"}
         for word in sentence.words
     ]
     values["multiwords"] = [_row(row, start=row.start, end=row.end) for row in sentence.multiwords]
@@ -46,7 +94,7 @@ def _row(row: Multiword | EmptyNode, **offsets: int | None) -> dict[str, Any]:
 
 
 def from_values(values: Mapping[str, Any]) -> Sentence:
-    """Make the sentence that `to_values` made such values of.
+    """Make a sentence of values like those of `to_values`.
 
     >>> from_values({"words": [{"id": 1, "form": "Hi", "head": 2}]})
     Traceback (most recent call last):
@@ -79,8 +127,8 @@ def from_values(values: Mapping[str, Any]) -> Sentence:
 
 
 def _word(place: str, values: Any, number: int, size: int) -> Word:
-    """Make the word that is to have this number."""
-    _keys(place, values, _FIELDS)
+    """Make word number `number`."""
+    _keys(place, values, _WORD)
     if _int(f"{place}.id", values.get("id", number)) != number:
         raise FormatError(f"{place}.id {values['id']} is out of order: the next word is {number}")
     if "form" not in values:
@@ -101,7 +149,7 @@ def _word(place: str, values: Any, number: int, size: int) -> Word:
 def _multiword(place: str, values: Any, covered: int, size: int) -> Multiword:
     columns, first, last = _columns(place, values, "-", "2-3")
     if not covered < first <= last <= size:
-        raise FormatError(f"{place} '{columns[0]}' is no range of the words after {covered} up to {size}")
+        raise FormatError(f"{place} '{columns[0]}' is not a range of words between {covered + 1} and {size}")
     start, end = (_maybe(values, name, f"{place}.{name}", _int) for name in ("start", "end"))
     return Multiword(first, last, columns[1], tuple(columns[2:]), start, end)
 
@@ -109,23 +157,23 @@ def _multiword(place: str, values: Any, covered: int, size: int) -> Multiword:
 def _empty_node(place: str, values: Any, size: int) -> EmptyNode:
     columns, after, index = _columns(place, values, ".", "5.1")
     if after > size or index < 1:
-        raise FormatError(f"{place} '{columns[0]}' stands after none of the {size} words")
+        raise FormatError(f"{place} '{columns[0]}' does not follow any of the {size} words")
     return EmptyNode(after, index, tuple(columns[1:]))
 
 
 def _columns(place: str, values: Any, mark: str, example: str) -> tuple[list[str], int, int]:
-    """Return the ten columns of a row that is no word, and the two numbers of its ID."""
+    """Return the ten columns of a row that is not a word, and the two numbers of its ID."""
     _keys(place, values, _ROW)
     columns = [_string(f"{place}.columns", each) for each in _list(f"{place}.columns", values.get("columns"))]
     if len(columns) != 10:
         raise FormatError(f"{place} has {len(columns)} columns instead of 10")
     first, _, second = columns[0].partition(mark)
-    if not all(number.isascii() and number.isdigit() for number in (first, second)):
-        raise FormatError(f"{place} '{columns[0]}' is no ID like {example}")
+    if not all(each.isascii() and each.isdigit() and len(each) <= _MOST_DIGITS for each in (first, second)):
+        raise FormatError(f"{place} {_kind(columns[0])} is not an ID like {example}")
     return columns, int(first), int(second)
 
 
-def _keys(place: str, values: Any, known: Sequence[str]) -> None:
+def _keys(place: str, values: Any, known: Mapping[str, Any]) -> None:
     if not isinstance(values, Mapping):
         raise FormatError(f"{place} is {_kind(values)} where an object is needed")
     for name in values:
@@ -134,7 +182,7 @@ def _keys(place: str, values: Any, known: Sequence[str]) -> None:
 
 
 def _maybe(values: Mapping[str, Any], name: str, place: str, read: Callable[[str, Any], T]) -> T | None:
-    """Read a value that may be missing."""
+    """Read an optional value."""
     value = values.get(name)
     return None if value is None else read(place, value)
 
@@ -157,7 +205,7 @@ def _string(place: str, value: Any) -> str:
 
 def _int(place: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise FormatError(f"{place} is {_kind(value)} where a number from 0 up is needed")
+        raise FormatError(f"{place} is {_kind(value)} where a number, 0 or greater, is needed")
     return value
 
 
@@ -168,7 +216,7 @@ def _float(place: str, value: Any) -> float:
 
 
 def _pairs(place: str, value: Any) -> list[tuple[int, float]]:
-    """Read heads with their probabilities; JSON has lists for pairs."""
+    """Read pairs of a head and its probability; in JSON a pair is a list."""
     found = []
     for pair in _list(place, value):
         if len(_list(place, pair)) != 2:
@@ -178,6 +226,6 @@ def _pairs(place: str, value: Any) -> list[tuple[int, float]]:
 
 
 def _kind(value: Any) -> str:
-    """Show a value in a message."""
+    """Shorten a value for a message."""
     shown = "null" if value is None else repr(value)
     return shown if len(shown) <= 40 else shown[:39] + "…"

@@ -1,6 +1,6 @@
-"""The addresses of the service: what comes in is checked, asked and answered; what goes out is fenced in by headers.
+"""The addresses of the service. A body is checked, parsed and answered; every answer gets safe headers.
 
-The files of the page are read once, when the service starts, and are known by name only: no request can name a file.
+The files of the page are read once, at the start, and served by name only: no request can name a file.
 """
 
 import asyncio
@@ -9,29 +9,28 @@ import hashlib
 import json
 import logging
 import os
-import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from starlette.applications import Starlette
+from fastapi import FastAPI, Request, Response
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hexatagger import __version__
+from hexatagger.formats.json import SCHEMA
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.server.answer import TYPES, write_answer
 from hexatagger.server.batching import Batcher
-from hexatagger.server.metrics import CONTENT_TYPE, SECONDS, Metrics
-from hexatagger.server.openapi import describe
-from hexatagger.server.options import Options
-from hexatagger.server.question import Refused, read_question
+from hexatagger.server.metrics import CONTENT_TYPE, ServiceMetrics
+from hexatagger.server.options import ServerOptions
+from hexatagger.server.refused import Refused
+from hexatagger.server.request import ParseRequest, read_request
 
 _log = logging.getLogger(__name__)
 
@@ -51,22 +50,82 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-# An SVG brings its own style sheet, and does nothing.
+# An SVG brings its own style sheet and runs nothing.
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+_REFUSALS = {
+    400: "The body is not JSON.",
+    404: "There is no such model.",
+    408: "The body did not arrive in time.",
+    413: "Too many bytes or words, or a sentence that is too long for what is asked.",
+    415: "The body is not `application/json`.",
+    422: "A field is unknown, missing or wrong, or constraints contradict one another.",
+    429: "Too many requests are waiting: try again after `Retry-After` seconds.",
+    500: "An error in the service.",
+    503: "The request took too long, or the service is shutting down.",
+}
+_EXAMPLES = {
+    "text": {"value": {"text": "She reads fascinating papers."}},
+    "words": {"value": {"words": [["She", "reads", "papers"]], "to": "conllu"}},
+    "constraints": {
+        "value": {
+            "words": [["I", "saw", "the", "man", "with", "the", "telescope"]],
+            "probabilities": True,
+            "k": 2,
+            "constraints": [{"heads": {"7": 4}}],
+        }
+    },
+}
+
+
+class ErrorDetail(BaseModel):
+    """What is wrong."""
+
+    code: str = Field(description="For programs.")
+    message: str = Field(description="For people.")
+    field: str = Field("", description="The field of the request; left out if there is none.")
+
+
+class ErrorAnswer(BaseModel):
+    """The body of every error."""
+
+    error: ErrorDetail
+
+
+class ModelInfo(BaseModel):
+    """A model of the service."""
+
+    name: str
+    default: bool
+    text: bool = Field(description="Whether it can segment text.")
+    columns: list[str] = Field(description="What it predicts besides the tree.")
+    relations: list[str]
+
+
+class ModelsAnswer(BaseModel):
+    """The models and the limits of the service."""
+
+    models: list[ModelInfo]
+    limits: dict[str, float]
+
+
+class HealthAnswer(BaseModel):
+    """Whether the service is up."""
+
+    status: Literal["ok"]
+    version: str
 
 
 class Service:
-    """What the requests of one process share: options, models with their queues, counters."""
+    """What the requests of one process share: options, models with their queues, metrics."""
 
-    def __init__(self, options: Options, parsers: Mapping[str, Parser] | None) -> None:
+    def __init__(self, options: ServerOptions, parsers: Mapping[str, Parser] | None) -> None:
         self.options = options
-        self.metrics = Metrics({"worker": str(os.getpid())} if options.workers > 1 else {})
-        self.description = _dump(describe(options))
+        self.metrics = ServiceMetrics({"worker": str(os.getpid())} if options.workers > 1 else {})
         self.batchers: dict[str, Batcher] = {}
         self._parsers = parsers
 
     def start(self) -> None:
-        """Load the models, if that is not done, and begin to work."""
+        """Load the models, unless they are loaded already, and start their threads."""
         threads = max(1, (os.cpu_count() or 1) // self.options.workers) if self.options.workers > 1 else None
         for name, folder in self.options.models.items():
             parser = self._parsers[name] if self._parsers is not None else load(folder, threads=threads)
@@ -78,34 +137,31 @@ class Service:
             batcher.close()
 
     async def parse(self, request: Request) -> Response:
-        """Answer POST /v1/parse."""
-        began = time.monotonic()
-        try:
-            if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-                raise Refused(415, "not_json", "the body must be JSON: send Content-Type: application/json")
-            async with asyncio.timeout(self.options.timeout):
-                question = read_question(await self._body(request), self.options)
-            left = self.options.timeout - (time.monotonic() - began)
-            answer = asyncio.wrap_future(self.batchers[question.model].ask(question))
+        """Parse text, words or CoNLL-U."""
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Refused(415, "not_json", "the body must be JSON: send Content-Type: application/json")
+        with self.metrics.seconds.time():
+            deadline = asyncio.get_running_loop().time() + self.options.timeout
             try:
-                sentences = await asyncio.wait_for(answer, left)
+                async with asyncio.timeout_at(deadline):
+                    body = await self._body(request)
+            except TimeoutError:
+                raise Refused(408, "slow_body", "the body did not arrive in time") from None
+            try:
+                async with asyncio.timeout_at(deadline):
+                    task = await run_in_threadpool(read_request, body, self.options)
+                    sentences = await asyncio.wrap_future(self.batchers[task.request.model].ask(task))
             except TimeoutError:
                 message = f"no answer within {self.options.timeout:g} seconds: send less, or try again later"
                 raise Refused(503, "timeout", message, retry_after=1) from None
-            body = await run_in_threadpool(write_answer, question, sentences)
-        except TimeoutError:
-            return refusal(Refused(408, "slow_body", "the body did not arrive in time"))
-        except Refused as refused:
-            return refusal(refused)
-        finally:
-            self.metrics.observe("hexatagger_request_seconds", time.monotonic() - began, SECONDS)
-        return Response(body, media_type=TYPES[question.to])
+            answer = await run_in_threadpool(write_answer, task.request, sentences)
+        return Response(answer, media_type=TYPES[task.request.to])
 
     async def _body(self, request: Request) -> bytes:
-        """Read the body, and stop as soon as it is too long."""
+        """Read the body; stop as soon as it is too long."""
         most = self.options.max_body
         told = request.headers.get("content-length", "0")
-        parts, size = list[bytes](), int(told) if told.isdigit() and told.isascii() else 0
+        parts, size = list[bytes](), int(told[:20]) if told.isdigit() and told.isascii() else 0
         if size <= most:
             size = 0
             async for part in request.stream():
@@ -116,75 +172,135 @@ class Service:
             raise Refused(413, "body_too_large", f"the body has more than {most} bytes: send it in parts")
         return b"".join(parts)
 
-    async def models(self, _: Request) -> Response:
-        """Answer GET /v1/models."""
-        options = self.options
+    async def models(self) -> ModelsAnswer:
+        """List the models and the limits."""
         models = [
-            {
-                "name": name,
-                "default": name == options.default_model,
-                "text": batcher.cuts_text,
-                "columns": list(batcher.parser.labels.tasks),
-                "relations": sorted(set(batcher.parser.labels.relations)),
-            }
+            ModelInfo(
+                name=name,
+                default=name == self.options.default_model,
+                text=batcher.segments,
+                columns=list(batcher.parser.labels.tasks),
+                relations=sorted(set(batcher.parser.labels.relations)),
+            )
             for name, batcher in self.batchers.items()
         ]
-        limits = {name: getattr(options, name) for name in ("max_body", "max_words", "max_exact", "max_k", "timeout")}
-        return _json({"models": models, "limits": limits})
+        names = ("max_body", "max_words", "max_exact", "max_k", "timeout")
+        return ModelsAnswer(models=models, limits={name: getattr(self.options, name) for name in names})
 
-    async def health(self, _: Request) -> Response:
-        """Answer GET /healthz."""
-        return _json({"status": "ok", "version": __version__})
+    async def health(self) -> HealthAnswer:
+        """Say that the service is up."""
+        return HealthAnswer(status="ok", version=__version__)
 
-    async def counters(self, _: Request) -> Response:
-        """Answer GET /metrics."""
+    async def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a sentence."""
+        return SCHEMA
+
+    async def prometheus(self) -> Response:
+        """Return the metrics in Prometheus' text format."""
         return Response(self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
-    async def openapi(self, _: Request) -> Response:
-        """Answer GET /openapi.json."""
-        return Response(self.description, media_type="application/json")
 
-
-def build(options: Options, *, parsers: Mapping[str, Parser] | None = None) -> Starlette:
-    """Put the application together; the models are loaded when it starts."""
+def build(options: ServerOptions, *, parsers: Mapping[str, Parser] | None = None) -> FastAPI:
+    """Put the application together. The models are loaded when it starts."""
     service = Service(options, parsers)
     if parsers is not None and (absent := [name for name in options.models if name not in parsers]):
         raise KeyError(f"no parser for model {absent[0]}")
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service.start()
         yield
         await run_in_threadpool(service.stop)
 
-    routes = [
-        Route("/v1/parse", service.parse, methods=["POST"]),
-        Route("/v1/models", service.models),
-        Route("/healthz", service.health),
-        Route("/metrics", service.counters),
-        Route("/openapi.json", service.openapi),
-    ]
-    routes += _page()
-    middleware = [Middleware(_Outside, metrics=service.metrics, known={route.path for route in routes})]
-    if options.cors:
-        allowed = {"allow_origins": list(options.cors), "allow_methods": ["GET", "POST"]}
-        middleware.append(Middleware(CORSMiddleware, **allowed, allow_headers=["Content-Type"]))  # type: ignore[arg-type]
-    app = Starlette(routes=routes, lifespan=lifespan, middleware=middleware)
+    # FastAPI's own pages of documentation load scripts from elsewhere: ours is web/docs.html.
+    app = FastAPI(title="hexatagger", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.description = (
+        f"At most {options.max_body:,} bytes, {options.max_words:,} words and {options.timeout:g} seconds per request. "
+        f"Probabilities, k and constraints: sentences of up to {options.max_exact} words."
+    )
+    _add_api(app, service)
+    _add_page(app)
+    app.add_exception_handler(Refused, _refuse)
     app.add_exception_handler(HTTPException, _http_error)
+    if options.cors:
+        origins = list(options.cors)
+        app.add_middleware(
+            CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["Content-Type"]
+        )
+    known = {route.path for route in app.routes if hasattr(route, "path")}
+    app.add_middleware(_Outside, metrics=service.metrics, known=known)
     app.state.service = service
     return app
 
 
-def _page() -> list[Route]:
-    """Return an address for every file of the page."""
-    routes = []
+def _add_api(app: FastAPI, service: Service) -> None:
+    """Add the addresses for programs, and describe them in /openapi.json."""
+    refusals: dict[int | str, dict[str, Any]] = {
+        status: {"model": ErrorAnswer, "description": description} for status, description in _REFUSALS.items()
+    }
+    refusals[429]["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}}
+    answer = {
+        "description": "The trees, in the format that `to` names.",
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/ParseAnswer"}},
+            "text/plain": {"schema": {"type": "string"}},
+            "image/svg+xml": {"schema": {"type": "string"}},
+        },
+    }
+    body = {"schema": {"$ref": "#/components/schemas/ParseRequest"}, "examples": _EXAMPLES}
+    # subtle: FastAPI would read a body of any size, parse it on the event loop and accept NaN, so it only describes it
+    app.add_api_route(
+        "/v1/parse",
+        service.parse,
+        methods=["POST"],
+        operation_id="parse",
+        responses={200: answer, **refusals},
+        response_class=Response,
+        openapi_extra={"requestBody": {"required": True, "content": {"application/json": body}}},
+    )
+    text = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+    app.add_api_route("/v1/models", service.models, operation_id="models")
+    app.add_api_route("/v1/schema", service.schema, operation_id="schema")
+    app.add_api_route("/healthz", service.health, operation_id="health")
+    app.add_api_route("/metrics", service.prometheus, operation_id="metrics", response_class=Response, responses=text)
+
+    def describe() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            made = get_openapi(
+                title=app.title, version=app.version, description=app.description, routes=app.routes, summary=None
+            )
+            made["components"]["schemas"].update(_schemas(service.options))
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    app.openapi = describe  # type: ignore[method-assign]
+
+
+def _schemas(options: ServerOptions) -> dict[str, Any]:
+    """Return the schemas that FastAPI does not see: those of the request and of sentences."""
+    place = "#/components/schemas/"
+    request = ParseRequest.model_json_schema(ref_template=place + "{model}")
+    for name in ("k", "tree"):
+        request["properties"][name]["maximum"] = options.max_k
+    sentences = json.loads(json.dumps(SCHEMA["$defs"]).replace("#/$defs/", place))
+    answer = {
+        "type": "object",
+        "properties": {
+            "model": {"type": "string"},
+            "sentences": {"type": "array", "items": {"$ref": f"{place}Sentence"}},
+        },
+        "required": ["model", "sentences"],
+        "additionalProperties": False,
+    }
+    return {"ParseRequest": request, **request.pop("$defs"), "ParseAnswer": answer, **sentences}
+
+
+def _add_page(app: FastAPI) -> None:
+    """Add an address for every file of the page."""
     for path in sorted(WEB.iterdir()):
-        if path.suffix not in _KINDS:
-            continue
-        body = path.read_bytes()
-        address = {"index.html": "/", "docs.html": "/docs"}.get(path.name, f"/{path.name}")
-        routes.append(Route(address, _file(body, _KINDS[path.suffix])))
-    return routes
+        if path.suffix in _KINDS:
+            address = {"index.html": "/", "docs.html": "/docs"}.get(path.name, f"/{path.name}")
+            app.add_route(address, _file(path.read_bytes(), _KINDS[path.suffix]), include_in_schema=False)
 
 
 def _file(body: bytes, kind: str) -> Any:
@@ -200,9 +316,9 @@ def _file(body: bytes, kind: str) -> Any:
 
 
 class _Outside:
-    """Around everything: counts requests, sets headers, and turns mistakes of ours into an answer."""
+    """The outermost layer: counts requests, sets headers, and answers 500 where the service has a bug."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, known: set[str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: ServiceMetrics, known: set[str]) -> None:
         self.app, self.metrics, self.known = app, metrics, known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -215,10 +331,9 @@ class _Outside:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = {name.lower() for name, _ in message["headers"]}
-                kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
+                headers = {name.lower(): value for name, value in message["headers"]}
                 own = dict(_HEADERS)
-                if kind.startswith(b"image/svg"):
+                if headers.get(b"content-type", b"").startswith(b"image/svg"):
                     own["Content-Security-Policy"] = _SVG_POLICY
                 if b"cache-control" not in headers:
                     own["Cache-Control"] = "no-store"
@@ -232,42 +347,35 @@ class _Outside:
         except Exception:
             _log.exception("a request failed")
             if not status:
-                await refusal(Refused(500, "internal", "something went wrong here; it is in the log"))(
-                    scope, receive, fenced
-                )
+                refused = Refused(500, "internal", "an error in the service: see its log")
+                await _refusal(refused)(scope, receive, fenced)
         finally:
             path = scope["path"] if scope["path"] in self.known else "other"
-            self.metrics.count("hexatagger_requests_total", path=path, status=str(status))
+            self.metrics.requests.labels(path, str(status)).inc()
 
 
-def refusal(refused: Refused) -> Response:
-    """Say no, and why."""
+def _refusal(refused: Refused) -> Response:
+    """Write an error as JSON."""
     error = {"code": refused.code, "message": refused.message}
     if refused.field:
         error["field"] = refused.field
     headers = {} if refused.retry_after is None else {"Retry-After": str(refused.retry_after)}
-    return _json({"error": error}, status=refused.status, headers=headers)
+    body = json.dumps({"error": error}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return Response(body, refused.status, headers, "application/json")
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _refusal(error)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """Say in our own form what Starlette found wrong: an address or a method that is not there."""
+    """Write Starlette's own errors in our form: an address or a method that does not exist."""
     assert isinstance(error, HTTPException)
-    codes = {404: "not_found", 405: "method_not_allowed"}
-    told = {
-        404: f"there is nothing at {request.url.path[:80]}: see /docs",
-        405: f"not with {request.method}: see /docs",
-    }
-    refused = Refused(
-        error.status_code, codes.get(error.status_code, "error"), told.get(error.status_code, error.detail)
-    )
-    response = refusal(refused)
+    code, message = {
+        404: ("not_found", f"there is nothing at {request.url.path[:80]}: see /docs"),
+        405: ("method_not_allowed", f"{request.method} is not allowed here: see /docs"),
+    }.get(error.status_code, ("error", error.detail))
+    response = _refusal(Refused(error.status_code, code, message))
     response.headers.update(error.headers or {})
     return response
-
-
-def _json(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(_dump(value), status, headers, "application/json")
-
-
-def _dump(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,8 +1,8 @@
-"""Questions of many clients, answered together: one queue and one thread for each model.
+"""Batching across clients: one queue and one thread per model.
 
-The thread takes the first question that waits, gives others a moment to arrive (`window`), and hands all of them to the
-parser in one call. While that runs the next ones gather by themselves, so the busier the service, the larger its
-batches. A question that fails is asked again alone, so that it cannot spoil the others.
+The thread takes the first request in the queue, waits a moment for others (`window`), and gives all of them to the
+parser in one call. While that call runs, the next requests gather: the busier the service, the larger its batches. A
+request that fails in company is parsed again alone, so that it cannot spoil the others.
 """
 
 import logging
@@ -12,48 +12,49 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
 
 from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, ConstraintError, HexataggerError
 from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
-from hexatagger.server.metrics import REQUESTS, Metrics
-from hexatagger.server.options import Options
-from hexatagger.server.question import Known, Question, Refused, check_size
+from hexatagger.server.cost import check_cost
+from hexatagger.server.metrics import ServiceMetrics
+from hexatagger.server.options import ServerOptions
+from hexatagger.server.refused import Refused
+from hexatagger.server.request import ParseTask
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A question that waits for its answer."""
+    """A request that waits for its answer."""
 
-    question: Question
+    task: ParseTask
     answer: "Future[list[Sentence]]" = field(default_factory=Future)
     sentences: Sequence[Sentence] = ()
 
 
 class Batcher:
-    """A parser, the queue before it and the thread that works it off."""
+    """A parser with its queue and its thread."""
 
-    def __init__(self, name: str, parser: Parser, options: Options, metrics: Metrics) -> None:
+    def __init__(self, name: str, parser: Parser, options: ServerOptions, metrics: ServiceMetrics) -> None:
         self.name, self.parser, self._options, self._metrics = name, parser, options, metrics
-        self.cuts_text = _has_segmenter(parser)
+        self.segments = _has_segmenter(parser)
         self._waiting: deque[_Job] = deque()
         self._running = 0
         self._closed = False
         self._changed = threading.Condition()
-        metrics.watch("hexatagger_waiting_requests", lambda: len(self._waiting) + self._running, model=name)
+        metrics.waiting.labels(name).set_function(lambda: len(self._waiting) + self._running)
         self._thread = threading.Thread(target=self._work, name=f"hexatagger-{name}", daemon=True)
         self._thread.start()
 
-    def ask(self, question: Question) -> "Future[list[Sentence]]":
-        """Put a question into the queue, or refuse it because the queue is full.
-
-        Cancel the future to take it out again.
-        """
-        job = _Job(question)
+    def ask(self, task: ParseTask) -> "Future[list[Sentence]]":
+        """Put a request into the queue, or refuse it if the queue is full. Cancel the future to take it out again."""
+        if task.request.text and not self.segments:
+            message = f"model '{self.name}' cannot segment text: send words or conllu"
+            raise Refused(422, "no_segmenter", message, field="text")
+        job = _Job(task)
         with self._changed:
             if self._closed:
                 raise Refused(503, "shutting_down", "the service is shutting down: try another", retry_after=5)
@@ -79,7 +80,7 @@ class Batcher:
                 self._running = 0
 
     def _collect(self) -> list[_Job]:
-        """Wait for questions; return none when closed and all are answered."""
+        """Wait for requests; return none once the queue is closed and empty."""
         most = self._options.batch
         with self._changed:
             while not self._waiting and not self._closed:
@@ -92,78 +93,61 @@ class Batcher:
         return jobs
 
     def _answer(self, jobs: Sequence[_Job]) -> None:
-        """Answer questions together, those that ask for the same in one call."""
+        """Answer requests together; those with the same options share one call."""
         groups: dict[tuple[bool, int], list[_Job]] = {}
         for job in jobs:
+            request = job.task.request
             try:
-                job.sentences = self._sentences(job.question)
+                job.sentences = self.parser.segmenter.segment(request.text) if request.text else job.task.sentences
+                check_cost(job.task, job.sentences, self._options)
             except Exception as error:
-                job.answer.set_exception(self._told(error))
+                job.answer.set_exception(_told(error))
             else:
-                groups.setdefault((job.question.probabilities, job.question.k), []).append(job)
+                groups.setdefault((request.probabilities, request.k), []).append(job)
         for group in groups.values():
             for part in _parts(group, self._options.max_words):
                 self._parse(part)
 
-    def _sentences(self, question: Question) -> Sequence[Sentence]:
-        """Cut text into sentences; what was given as words stays."""
-        if question.text is None:
-            return question.sentences
-        if not self.cuts_text:
-            message = f"model '{self.name}' cannot cut text into words: send words or conllu"
-            raise Refused(422, "no_segmenter", message, field="text")
-        sentences = self.parser.segmenter.segment(question.text)
-        check_size(question, sentences, self._options)
-        return sentences
-
     def _parse(self, jobs: Sequence[_Job]) -> None:
         """Parse the sentences of all jobs in one call."""
+        request = jobs[0].task.request
+        sentences = [sentence for job in jobs for sentence in job.sentences]
+        constraints: list[Constraints | None] = []
+        for job in jobs:
+            constraints += job.task.constraints
+            constraints += [None] * (len(job.sentences) - len(job.task.constraints))
         try:
-            sentences = [sentence for job in jobs for sentence in job.sentences]
-            made = self.parser.parse_sentences(sentences, **self._wanted(jobs))
+            made = self.parser.parse_sentences(
+                sentences, probabilities=request.probabilities, k=request.k, constraints=constraints
+            )
         except Exception as error:
             if len(jobs) == 1:
-                jobs[0].answer.set_exception(self._told(error))
+                jobs[0].answer.set_exception(_told(error))
             else:
                 for job in jobs:
                     self._parse([job])
             return
-        self._metrics.observe("hexatagger_batch_requests", len(jobs), REQUESTS, model=self.name)
-        self._metrics.count("hexatagger_sentences_total", len(made), model=self.name)
-        self._metrics.count("hexatagger_words_total", sum(map(len, made)), model=self.name)
+        self._metrics.batches.labels(self.name).observe(len(jobs))
+        self._metrics.sentences.labels(self.name).inc(len(made))
+        self._metrics.words.labels(self.name).inc(sum(map(len, made)))
         parsed = iter(made)
         for job in jobs:
             job.answer.set_result([next(parsed) for _ in job.sentences])
 
-    def _wanted(self, jobs: Sequence[_Job]) -> dict[str, Any]:
-        """Return the options of the call: what the questions, all alike, ask for."""
-        question = jobs[0].question
-        wanted: dict[str, Any] = {}
-        if question.probabilities:
-            wanted["probabilities"] = True
-        if question.k > 1:
-            wanted["k"] = question.k
-        if any(any(job.question.known) for job in jobs):
-            constraints: list[Constraints | None] = []
-            for job in jobs:
-                constraints += [None if known is None else _constraints(known) for known in job.question.known]
-                constraints += [None] * (len(job.sentences) - len(job.question.known))
-            wanted["constraints"] = constraints
-        return wanted
 
-    def _told(self, error: Exception) -> Exception:
-        """Turn an error that the client made into an answer; the others are ours."""
-        if isinstance(error, ConstraintError):
-            return Refused(422, "contradiction", str(error), field="constraints")
-        if isinstance(error, HexataggerError):
-            return Refused(422, "invalid", str(error))
-        if not isinstance(error, Refused):
-            _log.error("a request failed", exc_info=error)
-        return error
+def _told(error: Exception) -> Exception:
+    """Turn an error in the request into a refusal; other errors are bugs of ours and are logged."""
+    if isinstance(error, ConstraintError):
+        return Refused(422, "contradiction", str(error), field="constraints")
+    if isinstance(error, HexataggerError):
+        return Refused(422, "invalid", str(error))
+    if not isinstance(error, Refused):
+        _log.error("a request failed", exc_info=error)
+    return error
 
 
 def _parts(jobs: Sequence[_Job], most: int) -> list[list[_Job]]:
-    """Cut jobs into parts of at most so many words, so that small questions do not wait for many large ones."""
+    """Split jobs into parts of at most so many words, so that small requests do not wait for many large ones."""
     parts: list[list[_Job]] = []
     room = 0
     for job in jobs:
@@ -177,19 +161,8 @@ def _parts(jobs: Sequence[_Job], most: int) -> list[list[_Job]]:
 
 
 def _has_segmenter(parser: Parser) -> bool:
-    """Say whether a parser can cut text; if so, what it needs for that is loaded now."""
+    """Say whether a parser can segment text, and load what it needs for that."""
     try:
         return parser.segmenter is not None
     except ConfigError:
         return False
-
-
-def _constraints(known: Known) -> Constraints:
-    """Say what is known as the parser wants it."""
-    return Constraints(
-        heads=known.heads,
-        forbidden=known.forbidden,
-        relations=known.relations,
-        root=known.root,
-        spans=known.spans,
-    )
