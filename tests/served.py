@@ -19,7 +19,9 @@ import numpy as np
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import Folder
 from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.parsing.network import OnnxNetwork
 from hexatagger.parsing.parser import Parser
+from hexatagger.parsing.pieces import make_cutter
 from hexatagger.segment.multiword import Rewrites
 from hexatagger.segment.segmenter import Segmenter, Settings
 from hexatagger.server import Options, create_app, open_socket, serve
@@ -78,7 +80,8 @@ class Rules:
 def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
     """Make a parser over stand-ins."""
     folder = Folder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
-    parser = Parser(folder, cast("Any", network or Network()), folder.cutter())
+    cutter = make_cutter(folder.recipe.model, None, None)
+    parser = Parser(OnnxNetwork(folder, cast("Any", network or Network()), cutter))
     if cuts_text:
         settings = Settings(characters=".", categories=("Ll", "Po", "So"), radius=3)
         vars(parser)["segmenter"] = Segmenter(cast("Any", Rules()), settings, Rewrites({}, {}))

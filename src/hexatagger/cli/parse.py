@@ -175,7 +175,7 @@ def _parsed(
 
         yield from parse_parallel(model, sentences, workers=workers, **options)
     else:
-        yield from parser.stream(sentences, **options)
+        yield from parser.pipe(sentences, **options)
 
 
 def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
