@@ -33,7 +33,9 @@ from hexatagger import decode
 from hexatagger.formats.conllu import read_conllu, write_conllu
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import read_folder
-from hexatagger.parsing.write import Prediction, annotate
+from hexatagger.parsing.choose import best_trees
+from hexatagger.parsing.predictions import Prediction
+from hexatagger.parsing.write import write
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.tags import Hexatag, is_legal
 from hexatagger.tags.hexatag import DEPTH_CHANGE
@@ -115,7 +117,7 @@ def illegal(given: argparse.Namespace) -> None:
     figures |= {"sentences": len(gold), "illegal": wrong}
     figures["illegal percent"] = round(100 * wrong / len(gold), 2)
     for name, said in systems.items():
-        metrics = evaluate(gold, annotate(gold, said, model.labels, lift=scheme)).metrics
+        metrics = evaluate(gold, write(gold, said, best_trees(said), model.labels, lift=scheme)).metrics
         figures[name] = {metric: round(metrics[metric].f1, 3) for metric in ("UAS", "LAS")}
     print(json.dumps(figures))
     save(f"illegal-{given.treebank}-{figures['model']}", figures, packages=("torch", "transformers"))

@@ -1,8 +1,8 @@
-"""Memory of the parser over a long stream: resident megabytes after every 10,000 sentences.
+"""Memory of the parser on a long stream: resident megabytes after every 10,000 sentences.
 
     python benchmarks/memory.py [--model DIR] [--sentences 100000]
 
-The sentences are those of EWT train, again and again, in an order that is new each time.
+The sentences are those of EWT train, repeated, and shuffled for every repetition.
 """
 
 import argparse
@@ -19,7 +19,7 @@ STEP = 10_000
 
 
 def stream(count: int) -> Iterator[Sentence]:
-    """Yield so many sentences."""
+    """Yield `count` sentences."""
     words = [sentence.forms for sentence in read_conllu(treebank(FILE))]
     order = random.Random(1)
     for number in range(count):
@@ -35,7 +35,7 @@ def main() -> None:
     given = options.parse_args()
     parser = load(given.model)
     begin, words, sizes = round(megabytes(), 1), 0, list[float]()
-    for number, sentence in enumerate(parser.stream(stream(given.sentences)), 1):
+    for number, sentence in enumerate(parser.pipe(stream(given.sentences)), 1):
         words += len(sentence)
         if number % STEP == 0:
             sizes.append(round(megabytes(), 1))

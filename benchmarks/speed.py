@@ -1,11 +1,11 @@
-"""Speed of the parser on EWT dev, as ratios taken in turns in one run.
+"""Speed of the parser on EWT dev, as ratios that are measured alternately in one run.
 
-from words / network     parsing given words against what the network takes of it, a clock standing at its door
+from words / network     time to parse given words, over the time spent in the network
 from text / network      the same from raw text
-int8 / fp32 / torch      the network alone, same model, taking turns; and sentence by sentence
-first tree               the whole command from the shell against importing what it needs
+int8 / fp32 / torch      the network alone, same model; in batches and sentence by sentence
+first tree               the whole shell command, over the time to import what it needs
 
-python benchmarks/speed.py [MODEL]        a model folder with model.safetensors for torch; the embedded one otherwise
+python benchmarks/speed.py [MODEL]        a model folder, with model.safetensors for torch; the embedded one by default
 """
 
 import os
@@ -27,7 +27,7 @@ from results import save, treebank
 FILE = "UD_English-EWT/en_ewt-ud-dev.conllu"
 ROUNDS = 3
 TURN = 16
-"""Batches of a turn."""
+"""How many batches a network runs before the next one takes its turn."""
 
 Job = Callable[[], object]
 Batch = dict[str, Any]
@@ -40,7 +40,7 @@ def seconds(job: Job) -> float:
 
 
 def in_turns(jobs: dict[str, Job], rounds: int = ROUNDS) -> dict[str, float]:
-    """Return the median seconds of each job, all of them run in turns so that the machine's moods hit them alike."""
+    """Return the median seconds of each job; jobs alternate, so that other load on the machine affects all alike."""
     taken: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(rounds):
         for name, job in jobs.items():
@@ -49,10 +49,10 @@ def in_turns(jobs: dict[str, Job], rounds: int = ROUNDS) -> dict[str, float]:
 
 
 def with_network(parser: Parser, job: Job) -> tuple[float, float, list[Batch]]:
-    """Return the seconds that a job takes, those of them in the network, and what the network was given."""
+    """Return the seconds that a job takes, the seconds of it in the network, and the inputs of the network."""
     batches: list[Batch] = []
     inside = 0.0
-    run = parser.outputs
+    run = parser.network.outputs
 
     def watched(inputs: Batch, **options: Any) -> dict[str, Any]:
         nonlocal inside
@@ -62,22 +62,22 @@ def with_network(parser: Parser, job: Job) -> tuple[float, float, list[Batch]]:
         batches.append(inputs)
         return outputs
 
-    with mock.patch.object(parser, "outputs", watched):
+    with mock.patch.object(parser.network, "outputs", watched):
         taken = seconds(job)
     return taken, inside, batches
 
 
 def best_of(parser: Parser, job: Job) -> tuple[float, float]:
-    """Return the seconds of the fastest round of a job, and the median share of all rounds outside the network."""
+    """Return the seconds of the fastest round of a job, and the median ratio of its time to that of the network."""
     rounds = [with_network(parser, job)[:2] for _ in range(ROUNDS)]
     return min(taken for taken, _ in rounds), statistics.median(taken / inside for taken, inside in rounds)
 
 
 def networks(model: Path) -> dict[str, Callable[[Batch], object]]:
-    """One model as int8, fp32 and, where its weights are there, torch."""
-    found: dict[str, Callable[[Batch], object]] = {"int8": load(model).outputs}
+    """Return one model as int8, fp32 and, if it has weights, torch."""
+    found: dict[str, Callable[[Batch], object]] = {"int8": load(model).network.outputs}
     if (model / "model.onnx").exists():
-        found["fp32"] = load(model, precision="fp32").outputs
+        found["fp32"] = load(model, precision="fp32").network.outputs
     if (model / "model.safetensors").exists():
         import torch
 
@@ -94,12 +94,12 @@ def networks(model: Path) -> dict[str, Callable[[Batch], object]]:
 
 
 def compared(runs: dict[str, Callable[[Batch], object]], batches: list[Batch]) -> dict[str, float]:
-    """Return the seconds of each network over all batches; they take turns, so the machine's moods hit them alike."""
+    """Return the seconds of each network over all batches; the networks alternate."""
     total = dict.fromkeys(runs, 0.0)
     for start in range(0, len(batches), TURN):
         for _ in range(ROUNDS):
             for name, run in runs.items():
-                time.sleep(0.1)  # threads of the one before still spin
+                time.sleep(0.1)  # the threads of the previous network still spin
                 total[name] += seconds(lambda: [run(batch) for batch in batches[start : start + TURN]])  # noqa: B023
     return {name: taken / ROUNDS for name, taken in total.items()}
 
@@ -107,7 +107,7 @@ def compared(runs: dict[str, Callable[[Batch], object]], batches: list[Batch]) -
 def first_tree(model: Path) -> tuple[float, float]:
     command = [sys.executable, "-m", "hexatagger", "parse", "--model", str(model), "She reads fascinating papers."]
     imports = [sys.executable, "-c", "import numpy, onnxruntime, tokenizers"]
-    # as installed: modules are compiled once
+    # as when installed: modules are compiled once
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def shell(words: list[str]) -> Job:

@@ -1,7 +1,7 @@
 """A whole model folder in milliseconds: real networks for ONNX Runtime that were never trained.
 
-The parser's network looks at the letters of a word and of the one before it, and its trees are noise, but legal and
-always the same; the segmenter's ends a token where letters end and a sentence after a full stop.
+The parser's network sees the letters of a word and of the word before it; its trees are noise, but legal and
+repeatable. The segmenter's network ends a token where letters end and a sentence after a full stop.
 """
 
 import json

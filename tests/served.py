@@ -19,6 +19,7 @@ import numpy as np
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import Folder
 from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.parsing.network import OnnxNetwork
 from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.pieces import make_cutter
 from hexatagger.segment.alphabet import SegmenterSettings
@@ -80,7 +81,8 @@ class Rules:
 def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
     """Make a parser over stand-ins."""
     folder = Folder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
-    parser = Parser(folder, cast("Any", network or Network()), make_cutter(folder.recipe.model, None, None))
+    cutter = make_cutter(folder.recipe.model, None, None)
+    parser = Parser(OnnxNetwork(folder, cast("Any", network or Network()), cutter))
     if cuts_text:
         settings = SegmenterSettings(characters=".", categories=("Ll", "Po", "So"), radius=3)
         vars(parser)["segmenter"] = Segmenter(cast("Any", Rules()), settings, Rewrites({}, {}))

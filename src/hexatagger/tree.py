@@ -1,4 +1,4 @@
-"""Functions on heads: tree and projectivity checks, non-projective arcs, multiple roots.
+"""Functions on heads: tree and projectivity checks, non-projective arcs, multiple roots, the root rule for deprels.
 
 The convention of the whole package: words are numbered from 1, `heads[i - 1]` is the head of word `i`, and head 0 is
 the root, which is not a word. `[2, 0, 4, 2]` is "She reads fascinating papers". Heads can be a list, a tuple or a numpy
@@ -9,6 +9,7 @@ Nothing here recurses. Every function is O(N) except `nonprojective_words`, whic
 
 from collections.abc import Iterable, Sequence
 from operator import index
+from typing import Any
 
 from hexatagger.errors import TreeError
 
@@ -164,3 +165,18 @@ def is_projective(heads: Iterable[int]) -> bool:
             else:
                 break
     return all(heads[word - 1] == 0 for word in stack)
+
+
+def fits_head(roots: Any, at_root: Any) -> Any:
+    """Say which deprels go with a head: head 0 takes root deprels and no others, and no other head takes them.
+
+    This is the one rule that `root` and head 0 go together. `roots` says which deprels are root deprels, `at_root`
+    whether a head is 0: boolean arrays of numpy or torch that broadcast. If all deprels are root deprels, or none is,
+    everything fits.
+
+    >>> import numpy as np
+    >>> roots = np.array([True, False, False])  # root, nsubj, obj
+    >>> fits_head(roots, np.array([[True], [False]])).tolist()
+    [[True, False, False], [False, True, True]]
+    """
+    return (roots == at_root) | roots.all() | ~roots.any()

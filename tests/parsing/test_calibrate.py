@@ -20,7 +20,7 @@ from hexatagger.parsing.calibrate import (
     judge,
     reliability,
 )
-from hexatagger.parsing.write import Prediction
+from hexatagger.parsing.predictions import Prediction
 from hexatagger.tags import to_heads
 from lattice_cases import random_problem
 

@@ -26,12 +26,14 @@ from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, ConstraintError
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import Temperature, store_temperature
+from hexatagger.parsing.options import ParseOptions
 from hexatagger.parsing.workers import parse_parallel
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.train.export.int8 import quantize
 from hexatagger.train.export.onnx import export
 from hexatagger.train.loop import Job, train
 from hexatagger.tree import is_tree
+from same import all_of
 from tiny import make_encoder, write_treebank
 
 RECIPE = """
@@ -108,7 +110,7 @@ def test_pointers_come_out_in_32_and_in_8_bits(
         parser = hexatagger.load(tmp_path / "model", precision=precision)
         parsed = parser.parse_words([sentence.forms for sentence in gold])
         assert evaluate(gold, parsed).metrics["LAS"].f1 > 95, precision
-        assert parser.parse_sentences(parsed, batch_size=1) == parsed
+        assert all_of(parser.parse_sentences(parsed, batch_size=1)) == all_of(parsed)
         assert all(each.head is not None for each in parser.predict(gold))
         assert all((each.pairs is not None) == (relations == "pairs") for each in parser.predict(gold))
 
@@ -118,16 +120,18 @@ def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sent
     for precision in ("fp32", "int8"):
         one = hexatagger.load(model, precision=precision, threads=1)
         two = hexatagger.load(model, precision=precision, threads=2)
-        expected = one.parse_sentences(mixed, batch_size=64)
-        assert one.parse_sentences(mixed, batch_size=1) == expected
-        assert two.parse_sentences(mixed[::-1], batch_size=3)[::-1] == expected
-        assert [one.parse_sentences([sentence])[0] for sentence in mixed] == expected
+        for options in (ParseOptions(), ParseOptions(probabilities=True, k=3)):
+            expected = all_of(one.parse_sentences(mixed, batch_size=64, **options))
+            assert ("probability" in expected[0]) == ("alternatives" in expected[0]) == bool(options)
+            assert all_of(one.parse_sentences(mixed, batch_size=1, **options)) == expected
+            assert all_of(two.parse_sentences(mixed[::-1], batch_size=3, **options)[::-1]) == expected
+            assert all_of(one.parse_sentences([sentence], **options)[0] for sentence in mixed) == expected
 
 
 def test_eight_threads_on_one_parser(parser: Parser, gold: list[Sentence]) -> None:
-    expected = parser.parse_sentences(gold)
+    expected = all_of(parser.parse_sentences(gold, k=2))
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda _: parser.parse_sentences(gold), range(32))) == [expected] * 32
+        assert list(pool.map(lambda _: all_of(parser.parse_sentences(gold, k=2)), range(32))) == [expected] * 32
 
 
 @pytest.mark.parametrize(
@@ -163,6 +167,20 @@ def test_nothing(parser: Parser) -> None:
     assert list(parser.pipe([])) == []
 
 
+def test_sentences_without_words(parser: Parser, gold: list[Sentence]) -> None:
+    given = [Sentence([], comments=["# sent_id = 1"]), gold[0], Sentence([])]
+    parsed = parser.parse_sentences(iter(given), probabilities=True, k=2)
+    [alone] = parser.parse_sentences([gold[0]], probabilities=True, k=2)
+    assert all_of(parsed) == all_of([given[0], alone, given[2]])
+    empty, one, _ = parser.predict(iter(given))
+    assert (len(empty), len(one)) == (0, len(gold[0]))
+    leaf, internal, lengths = parser.tag_scores(iter(given))
+    assert lengths.tolist() == [0, len(gold[0]), 0]
+    np.testing.assert_array_equal(leaf[1:2], parser.tag_scores([gold[0]])[0])
+    assert decode.log_z(leaf, internal, lengths)[0] == 0
+    assert [len(scores) for scores in parser.tag_scores([])] == [0, 0, 0]
+
+
 def test_pipe_streams_and_keeps_order(parser: Parser, gold: list[Sentence]) -> None:
     given: list[Sentence | list[str]] = [gold[0], gold[1].forms, gold[2]]
     assert list(parser.pipe(given)) == parser.parse_sentences([gold[0], Sentence.from_words(gold[1].forms), gold[2]])
@@ -182,7 +200,8 @@ def test_pipe_streams_and_keeps_order(parser: Parser, gold: list[Sentence]) -> N
 
 def test_several_processes_give_the_same(parser: Parser, model: Path, gold: list[Sentence]) -> None:
     many = gold * 120
-    assert list(parse_parallel(model, iter(many), workers=2)) == parser.parse_sentences(many)
+    made = parse_parallel(model, iter(many), workers=2, probabilities=True)
+    assert all_of(made) == all_of(parser.parse_sentences(many, probabilities=True))
 
 
 def test_columns_that_are_kept(parser: Parser, gold: list[Sentence]) -> None:
@@ -223,7 +242,7 @@ def test_what_i_know(parser: Parser, gold: list[Sentence]) -> None:
     assert is_tree(obedient.heads)
     [rooted] = parser.parse_words([words], constraints=[Constraints(root=1)])
     assert (rooted[0].head, rooted[0].deprel) == (0, "root")
-    with pytest.raises(ConstraintError, match="relation 'nonsense' is not one that the model has"):
+    with pytest.raises(ConstraintError, match="the model has no relation 'nonsense': it has "):
         parser.parse_words([words], constraints=[Constraints(relations={1: ["nonsense"]})])
     with pytest.raises(ConstraintError, match="cycle"):
         parser.parse_words([words], constraints=[Constraints(heads={1: 2, 2: 1})])
@@ -285,7 +304,7 @@ def test_text_needs_a_segmenter(parser: Parser) -> None:
         ("labels.json", None, "cannot be read"),
         ("labels.json", "{}", "label set 'relations' is missing"),
         ("tokenizer.json", None, "cannot be read"),
-        ("tokenizer.json", "{}", "is no tokenizer"),
+        ("tokenizer.json", "{}", "is not a tokenizer"),
         ("model.int8.onnx", "no graph", "cannot be loaded"),
     ],
 )

@@ -126,8 +126,8 @@ def test_every_word_has_a_shape(word: str) -> None:
 
 
 def test_broken_tokenizers() -> None:
-    with pytest.raises(FormatError, match="is no tokenizer"):
+    with pytest.raises(FormatError, match="is not a tokenizer"):
         Pieces('{"model": 3}', PieceConfig((), (), 0, 0, 512))
-    with pytest.raises(ConfigError, match="too short-sighted"):
+    with pytest.raises(ConfigError, match="reads only 5 pieces at once is too short"):
         Pieces(make_tokenizer("bert").to_str(), PieceConfig((1,), (2,), 0, 0, 5))
     assert np.asarray(make_pieces("bert").windows(["a"])[0].pieces).dtype == np.int64

@@ -1,6 +1,7 @@
 """Answers from made-up predictions, against enumeration: no network is needed."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +12,15 @@ import brute_force
 from hexatagger.decode import Constraints
 from hexatagger.model.folder import Temperature
 from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.parsing.choose import best_trees
 from hexatagger.parsing.pieces import Window
-from hexatagger.parsing.probabilities import Question, answer, tag_scores
-from hexatagger.parsing.write import Prediction, best_trees, stitch
+from hexatagger.parsing.predictions import Prediction, stitch, tag_scores
+from hexatagger.parsing.probabilities import probable_trees
+from hexatagger.parsing.write import write
 from hexatagger.sentence import Sentence
 from hexatagger.tags import to_heads
 from lattice_cases import random_problem
+from same import everything
 
 LABELS = Labels(LabelSet(["root", "nsubj", "obj"]))
 SIZE = 4
@@ -47,9 +51,20 @@ def ask(
     prediction: Prediction, constraints: Constraints | None = None, *, temperature: Temperature = WARM, k: int = 99
 ) -> Sentence:
     sentence = Sentence.from_words(["w"] * len(prediction.leaf))
-    question = Question(probabilities=True, k=k, temperature=temperature)
-    [found] = answer([sentence], [prediction], LABELS, question, [constraints], lift="head")
-    return found
+    return parsed([sentence], [prediction], [constraints], temperature=temperature, k=k)[0]
+
+
+def parsed(
+    sentences: list[Sentence],
+    predictions: list[Prediction],
+    constraints: Sequence[Constraints | None],
+    *,
+    temperature: Temperature = WARM,
+    k: int = 3,
+) -> list[Sentence]:
+    """The whole way from predictions to sentences."""
+    trees = probable_trees(predictions, LABELS, constraints, probabilities=True, k=k, temperature=temperature)
+    return write(sentences, predictions, trees, LABELS, lift="head")
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -93,7 +108,7 @@ def test_what_words_say_of_their_heads_is_in_the_probabilities() -> None:
 
 
 def test_longer_sentences_have_the_probabilities_of_tags(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hexatagger.parsing.probabilities.EXACT_WORDS", SIZE - 1)
+    monkeypatch.setattr("hexatagger.parsing.probabilities.EXACT_HEADS", SIZE - 1)
     prediction = predicted(1, joint=False)
     pointed = np.random.default_rng(1).normal(size=(SIZE, SIZE + 1), scale=3).astype(np.float32)
     shown, bare = ask(replace(prediction, head=pointed)), ask(prediction)
@@ -248,13 +263,10 @@ def test_sentences_with_and_without_constraints_go_together() -> None:
     predictions = [predicted(seed, joint=False, size=size) for seed, size in enumerate((3, 5, 1, 4))]
     sentences = [Sentence.from_words(["w"] * len(each.leaf)) for each in predictions]
     known = [None, Constraints(root=2), Constraints(root=1), None]
-    question = Question(probabilities=True, k=3)
-    together = answer(sentences, predictions, LABELS, question, known, lift="head")
+    together = parsed(sentences, predictions, known)
     for sentence, prediction, one, made in zip(sentences, predictions, known, together, strict=True):
-        [alone] = answer([sentence], [prediction], LABELS, question, [one], lift="head")
-        assert (made.heads, made.deprels) == (alone.heads, alone.deprels)
-        assert made.probability == pytest.approx(alone.probability)
-        assert [tree.heads for tree in made.alternatives] == [tree.heads for tree in alone.alternatives]
+        [alone] = parsed([sentence], [prediction], [one])
+        assert everything(made) == everything(alone)
 
 
 def test_no_word_belongs_to_two_trees() -> None:
@@ -268,8 +280,7 @@ def test_what_was_said_before_is_said_anew() -> None:
     sentence = ask(prediction, k=2)
     sentence.comments.insert(0, "# sent_id = 1")
     sentence[0].misc = "SpaceAfter=No|" + sentence[0].misc
-    question = Question(probabilities=True, k=2, temperature=Temperature(tags=3.0))
-    [again] = answer([sentence], [prediction], LABELS, question, [None], lift="head")
+    [again] = parsed([sentence], [prediction], [None], k=2, temperature=Temperature(tags=3.0))
     assert again.comments == ["# sent_id = 1", f"# tree_prob = {again.probability:.6g}"]
     assert again[0].misc == f"SpaceAfter=No|HeadProb={again[0].head_probability:.4f}"
     [other] = again.alternatives

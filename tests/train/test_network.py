@@ -16,7 +16,8 @@ import torch
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import ModelConfig, Recipe
-from hexatagger.parsing.write import annotate
+from hexatagger.parsing.choose import best_trees
+from hexatagger.parsing.write import write
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import collate, collect_labels, encode
 from hexatagger.train.encoder import check_encoder, load_encoder
@@ -217,7 +218,7 @@ def test_the_best_relation_to_a_head_is_a_roots_or_none_of_these() -> None:
 def test_no_sentences() -> None:
     config = ModelConfig(char_width=8, char_buckets=50)
     sentence = Sentence.from_words(["a"], heads=[0], deprels=["root"])
-    assert annotate([], [], collect_labels([sentence], config), lift="head") == []
+    assert write([], [], best_trees([]), collect_labels([sentence], config), lift="head") == []
 
 
 def test_broken_folders(treebank: list[Sentence], tmp_path: Path) -> None:

@@ -20,18 +20,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hexatagger.decode.arcs import EXACT_WORDS
+from hexatagger.decode.limits import EXACT_HEADS
 from hexatagger.errors import ConfigError
 from hexatagger.formats.files import replacing
 from hexatagger.model.folder import Temperature, store_temperature
 from hexatagger.model.labels import MISSING, Labels
+from hexatagger.parsing.choose import best_trees
 from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.predictions import Prediction
 from hexatagger.parsing.probabilities import arc_probabilities
-from hexatagger.parsing.write import Prediction, best_trees, writer
+from hexatagger.parsing.write import write
 from hexatagger.sentence import Sentence
 from hexatagger.tags import Scheme, lift
 from hexatagger.tags.projective import split_mark
-from hexatagger.tree import is_tree
+from hexatagger.tree import fits_head, is_tree
 
 Numbers = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -112,12 +114,12 @@ def judge(
     arcs = arc_probabilities(predictions, temperature.tags, leaf_tags=_joint(predictions))
     roots = np.array(labels.root_mask)
     parts: list[tuple[Numbers, ...]] = [(np.empty(0),) * 5]
-    for prediction, sentence, tree, each in zip(predictions, gold, trees, arcs, strict=True):
-        parsed = writer(sentence, prediction, labels, lift=scheme)(tree)
+    written = write(gold, predictions, trees, labels, lift=scheme)
+    for prediction, sentence, tree, each, parsed in zip(predictions, gold, trees, arcs, written, strict=True):
         pairs = list(zip(parsed, sentence, strict=True))
         heads = np.array(tree.heads)
         chosen = each.joint[np.arange(len(heads)), :, heads]  # (words, leaf tags)
-        shares = _relation_shares(prediction, heads, roots, temperature)[np.arange(len(heads)), :, tree.relations]
+        shares = _relation_shares(prediction, heads, roots, temperature)[np.arange(len(heads)), :, tree.deprels]
         head_right = np.array([own.head == other.head for own, other in pairs])
         same = np.array([own.deprel == other.deprel for own, other in pairs])
         alike = np.array([own.deprel.split(":")[0] == other.deprel.split(":")[0] for own, other in pairs])
@@ -130,7 +132,7 @@ def judge(
 def _fitted_on(predictions: Sequence[Prediction], gold: Sequence[Sentence]) -> list[int]:
     """Return the sentences that temperatures are fitted on; where they take charts, short ones if there are any."""
     # a word alone says nothing
-    trees = [number for number, each in enumerate(gold) if 1 < len(each) <= EXACT_WORDS and is_tree(each.heads)]
+    trees = [number for number, each in enumerate(gold) if 1 < len(each) <= EXACT_HEADS and is_tree(each.heads)]
     if all(each.head is None for each in predictions):
         return trees[:: _every(gold, trees, _ENOUGH)]
     trees = [number for number in trees if len(gold[number]) <= _CHARTED_WORDS] or trees
@@ -152,8 +154,7 @@ def _relation_shares(prediction: Prediction, heads: Ints, roots: Bools, temperat
     assert prediction.relations is not None
     scores = prediction.relations.astype(np.float64)
     scores /= temperature.tags if scores.shape[1] == 2 else temperature.relations
-    if roots.any() and not roots.all():  # the root takes relations of the root, and no other word does
-        scores = np.where((roots == (heads == 0)[:, None])[:, None], scores, -np.inf)
+    scores = np.where(fits_head(roots, (heads == 0)[:, None])[:, None], scores, -np.inf)
     shares: Numbers = np.exp(scores - np.logaddexp.reduce(scores, -1, keepdims=True))
     return shares
 
@@ -259,7 +260,7 @@ def calibrate(parser: Parser, gold: Sequence[Sentence]) -> Calibration:
     chosen = _fitted_on(predictions, gold)
     if not chosen:
         raise ConfigError(
-            f"there is no tree to fit a temperature on: name a file that has some of 2 to {EXACT_WORDS} words"
+            f"there is no tree to fit a temperature on: name a file that has some of 2 to {EXACT_HEADS} words"
         )
     raw = judge(predictions, gold, labels, scheme=scheme, temperature=Temperature())
     crossed, _ = cross_judged(predictions, gold, labels, scheme=scheme)

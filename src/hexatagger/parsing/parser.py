@@ -1,53 +1,38 @@
-"""Parser: a model folder, and with it text, words or Sentences → trees. ONNX Runtime only.
+"""Parser: a loaded model that turns text, words or Sentences into trees. It needs ONNX Runtime, not torch.
 
-    text ──segment──▶ Sentence ──pieces──▶ windows ──network──▶ scores ──decode──▶ tags ──▶ columns of the Sentence
+    text ──segment──▶ Sentence ──network──▶ Prediction ──choose, probabilities──▶ Tree ──write──▶ Sentence
 
-Sentences that the network reads together have the same number of pieces, so nothing is padded and no result depends
-on the company: alone or among others, batches of 1 or of 64, it is the same. Sentences too long for the encoder are
-read in overlapping windows. A Parser may be used by several threads at once.
+The result for a sentence does not depend on the other sentences, nor on the batch size (see `network`). A Parser may be
+used by several threads at once.
 """
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.decode import Constraints
-from hexatagger.errors import ConfigError, FormatError, check_choice
+from hexatagger.decode.chart.constraints import joined
+from hexatagger.errors import ConfigError, check_choice
 from hexatagger.model.config import ModelConfig, Task
 from hexatagger.model.folder import Folder, read_folder
-from hexatagger.model.labels import MISSING, Labels
-from hexatagger.model.onnx import open_session
-from hexatagger.parsing.pieces import Grams, Pieces, Window, make_cutter
-from hexatagger.parsing.probabilities import Question, answer, known_columns, merged, tag_scores
-from hexatagger.parsing.write import Prediction, stitch
+from hexatagger.model.labels import Labels
+from hexatagger.parsing.network import OnnxNetwork, Precision, open_network
+from hexatagger.parsing.options import Respected
+from hexatagger.parsing.pool import parse_pooled
+from hexatagger.parsing.predictions import Prediction, tag_scores
+from hexatagger.parsing.probabilities import column_constraints, probable_trees
+from hexatagger.parsing.write import write
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-
 EMBEDDED = "en"
 """The name of the model inside the package."""
-
-Arrays = dict[str, NDArray[Any]]
-Item = str | Sequence[str] | Sentence
-"""What can be parsed: text, words, or a Sentence."""
-Precision = Literal["auto", "fp32", "int8"]
-
-_FILES: dict[str, tuple[str, ...]] = {
-    "auto": ("model.int8.onnx", "model.onnx"),
-    "fp32": ("model.onnx",),
-    "int8": ("model.int8.onnx",),
-}
-_POOL = 16  # batches' worth of sentences that are grouped by length together
-_MOST_PIECES = 8192  # in a batch: memory is bounded however long the sentences are
-_MOST_PAIRS = 2**18  # of them in a batch, where every two are looked at with every relation
+_POOL = 16
+"""How many batches' worth of sentences are sorted into batches together."""
 
 
 def load(
@@ -59,20 +44,16 @@ def load(
 ) -> "Parser":
     """Load a model: the folder of a trained one, or `en`, the one inside the package.
 
-    `precision` takes 8 bits where the folder has them; `threads` is for one call of the network (all cores if not
-    given); `providers` are those of ONNX Runtime, `["CUDAExecutionProvider", "CPUExecutionProvider"]` say.
+    `precision` "auto" takes the 8-bit network if the folder has one. `threads` is the number of threads for one call
+    of the network, all cores by default. `providers` are those of ONNX Runtime, for example
+    `["CUDAExecutionProvider", "CPUExecutionProvider"]`.
     """
     folder = read_folder(find_model(model))
-    check_choice("precision", precision, get_args(Precision))
-    network = _network(folder.path, precision)
-    with ThreadPoolExecutor(1) as pool:  # the tokenizer is made while the network is opened
-        session = pool.submit(open_session, network, threads=threads, providers=providers)
-        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
-    return Parser(folder, session.result(), cutter, threads=threads)
+    return Parser(open_network(folder, precision=precision, threads=threads, providers=providers), threads=threads)
 
 
 def find_model(model: str | Path) -> Path:
-    """Return the folder of a model by path or by name."""
+    """Return the folder of a model, given its path or its name."""
     if str(model) != EMBEDDED or Path(model).is_dir():
         return Path(model)
     inside = Path(__file__).parents[1] / "models" / EMBEDDED
@@ -81,29 +62,21 @@ def find_model(model: str | Path) -> Path:
     return inside
 
 
-def _network(folder: Path, precision: Precision) -> Path:
-    """Return the file of a folder's network."""
-    for name in _FILES[precision]:
-        if (folder / name).is_file():
-            return folder / name
-    wanted = " or ".join(_FILES[precision])
-    raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
-
-
 class Parser:
-    """A model that is ready to parse; see `load`."""
+    """A model that is ready to parse: see `load`.
 
-    def __init__(
-        self, folder: Folder, session: "InferenceSession", cutter: Pieces | Grams, *, threads: int | None = None
-    ) -> None:
-        self.folder = folder
+    `parse` takes text, `parse_words` lists of words, `parse_sentences` Sentences, and `pipe` a stream of any of these.
+    All four take the same options; `parse_sentences` explains them.
+    """
+
+    def __init__(self, network: OnnxNetwork, *, threads: int | None = None) -> None:
+        self.network = network
         self._threads = threads
-        self._session = session
-        self._cutter = cutter
-        self._inputs = [each.name for each in session.get_inputs()]
-        names = [each.name for each in session.get_outputs()]
-        self._has_relations = "relations" in names
-        self._outputs = [name for name in names if name != "relations"]
+
+    @property
+    def folder(self) -> Folder:
+        """The model folder."""
+        return self.network.folder
 
     @property
     def labels(self) -> Labels:
@@ -112,73 +85,84 @@ class Parser:
 
     @property
     def config(self) -> ModelConfig:
-        """What the network is."""
+        """The configuration of the network."""
         return self.folder.recipe.model
-
-    def parse(self, text: str, **options: Any) -> list[Sentence]:
-        """Cut text into sentences and words and parse them; options as for `parse_sentences`."""
-        return self.parse_sentences(self.segmenter.segment(text), **options)
-
-    def pipe(self, items: Iterable[Item], *, batch_size: int = 64, **options: Any) -> Iterator[Any]:
-        """Parse a stream, in order and in constant memory: of a text a list of Sentences, of all else one Sentence.
-
-        Sentences are collected to batches across items, so many short texts are as fast as one long one. Options as for
-        `parse_sentences`.
-        """
-        waiting: list[tuple[Item, list[Sentence]]] = []
-        count = 0
-        for item in items:
-            sentences = self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)]
-            waiting.append((item, sentences))
-            count += max(1, len(sentences))
-            if count >= batch_size * _POOL:
-                yield from self._emptied(waiting, batch_size=batch_size, **options)
-                waiting, count = [], 0
-        yield from self._emptied(waiting, batch_size=batch_size, **options)
-
-    def _emptied(self, waiting: list[tuple[Item, list[Sentence]]], **options: Any) -> Iterator[Any]:
-        """Parse what waits and hand it out as it came."""
-        parsed = iter(self.parse_sentences([each for _, part in waiting for each in part], **options))
-        for item, part in waiting:
-            made = [next(parsed) for _ in part]
-            yield made if isinstance(item, str) else made[0]
 
     @cached_property
     def segmenter(self) -> Segmenter:
-        """What cuts text into sentences and words."""
+        """The segmenter of the model, which cuts text into sentences and words."""
         if not (self.folder.path / "segmenter.json").is_file():
             raise ConfigError(
                 f"model {self.folder.path} has no segmenter: give it words or CoNLL-U, or train it with --segmenter"
             )
         return Segmenter.load(self.folder.path, threads=self._threads)
 
-    def parse_words(self, sentences: Iterable[Sequence[str]], **options: Any) -> list[Sentence]:
-        """Parse sentences that are lists of words, which are taken as they are; options as for `parse_sentences`."""
-        return self.parse_sentences([_sentence(words) for words in sentences], **options)
-
-    def parse_sentences(
+    def parse(
         self,
-        sentences: Sequence[Sentence],
+        text: str,
+        *,
+        probabilities: bool = False,
+        k: int = 1,
+        keep: Sequence[Task] = (),
+        respect: Sequence[Respected] = (),
+        batch_size: int = 64,
+    ) -> list[Sentence]:
+        """Cut text into sentences and words and parse them."""
+        return self.parse_sentences(
+            self.segmenter.segment(text),
+            probabilities=probabilities,
+            k=k,
+            keep=keep,
+            respect=respect,
+            batch_size=batch_size,
+        )
+
+    def parse_words(
+        self,
+        sentences: Iterable[Sequence[str]],
         *,
         probabilities: bool = False,
         k: int = 1,
         constraints: Sequence[Constraints | None] = (),
         keep: Sequence[Task] = (),
-        respect: Sequence[str] = (),
+        respect: Sequence[Respected] = (),
         batch_size: int = 64,
     ) -> list[Sentence]:
-        """Parse Sentences: new ones with all that the model predicts; what it does not predict stays.
+        """Parse sentences that are lists of words; the words are taken as they are."""
+        return self.parse_sentences(
+            map(_sentence, sentences),
+            probabilities=probabilities,
+            k=k,
+            constraints=constraints,
+            keep=keep,
+            respect=respect,
+            batch_size=batch_size,
+        )
 
-        With `probabilities`, words say how probable their head is and sentences how probable their tree; `k` trees are
-        given, the first being the sentence itself and the others its `alternatives`. `constraints` say what is known of
-        each sentence, and `respect` that its HEAD ("head") or DEPREL ("deprel") column does where it is filled: all
-        trees obey them, and probabilities are given them. Columns named in `keep` stay as they are where they are
-        filled.
+    def parse_sentences(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        probabilities: bool = False,
+        k: int = 1,
+        constraints: Sequence[Constraints | None] = (),
+        keep: Sequence[Task] = (),
+        respect: Sequence[Respected] = (),
+        batch_size: int = 64,
+    ) -> list[Sentence]:
+        """Parse Sentences into new ones with everything that the model predicts; what it does not predict stays.
+
+        With `probabilities`, words have the probability of their head and sentences that of their tree. `k` trees are
+        given: the first is the sentence itself, the others are its `alternatives`. `constraints` has one entry per
+        sentence, None for no constraint; `respect` makes constraints of the filled HEAD ("head") and DEPREL ("deprel")
+        columns. All trees obey the constraints, and probabilities are given them. Columns named in `keep` stay as they
+        are where they are filled.
         """
+        sentences = list(sentences)
         for column in keep:
             check_choice("keep", column, get_args(Task))
         for name in respect:
-            check_choice("respect", name, ("head", "deprel"))
+            check_choice("respect", name, get_args(Respected))
         for name, number in (("batch_size", batch_size), ("k", k)):
             if number < 1:
                 raise ConfigError(f"{name} {number} is too small: at least 1")
@@ -187,133 +171,94 @@ class Parser:
             raise ConfigError(f"{len(known)} constraints for {len(sentences)} sentences: give one each, or None")
         if respect:
             known = [
-                merged(one, known_columns(sentence, respect)) for one, sentence in zip(known, sentences, strict=True)
+                joined([one or Constraints(), column_constraints(sentence, respect)])
+                for one, sentence in zip(known, sentences, strict=True)
             ]
-        question = Question(probabilities=probabilities, k=k, temperature=self.folder.temperature)
         made: list[Sentence] = []
         for start in range(0, len(sentences), batch_size * _POOL):
-            chosen = [
-                number
-                for number in range(start, min(len(sentences), start + batch_size * _POOL))
-                if len(sentences[number])
-            ]
-            part, facts = [sentences[number] for number in chosen], [known[number] for number in chosen]
-            predictions = self._predict(part, batch_size, relations=bool(question) or any(facts))
-            made += answer(part, predictions, self.labels, question, facts, lift=self.config.lift)
-        if len(made) < len(sentences):  # a sentence without words has nothing to predict
-            parsed = iter(made)
-            made = [next(parsed) if len(sentence) else sentence for sentence in sentences]
-        for old, new in zip(sentences, made, strict=True) if keep else ():
-            for other in (new, *new.alternatives):
-                for word, predicted in zip(old, other, strict=True):
-                    for column in keep:
-                        if getattr(word, column) != "_":
-                            setattr(predicted, column, getattr(word, column))
+            part = slice(start, start + batch_size * _POOL)
+            deprels = probabilities or k > 1 or any(known[part])
+            predictions = self.network.predict(sentences[part], batch_size=batch_size, deprels=deprels)
+            trees = probable_trees(
+                predictions,
+                self.labels,
+                known[part],
+                probabilities=probabilities,
+                k=k,
+                temperature=self.folder.temperature,
+            )
+            made += write(sentences[part], predictions, trees, self.labels, lift=self.config.lift, keep=keep)
         return made
 
-    def tag_scores(
-        self, sentences: Sequence[Sentence], *, temperature: float | None = None, batch_size: int = 64
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the scores of tags as the functions of `decode` take them, for posteriors and samples: see there.
+    @overload
+    def pipe(  # type: ignore[overload-overlap]  # a string is a sequence of strings, but here it is a text
+        self,
+        items: Iterable[str],
+        *,
+        probabilities: bool = False,
+        k: int = 1,
+        keep: Sequence[Task] = (),
+        respect: Sequence[Respected] = (),
+        batch_size: int = 64,
+    ) -> Iterator[list[Sentence]]: ...
+    @overload
+    def pipe(
+        self,
+        items: Iterable[Sentence | Sequence[str]],
+        *,
+        probabilities: bool = False,
+        k: int = 1,
+        keep: Sequence[Task] = (),
+        respect: Sequence[Respected] = (),
+        batch_size: int = 64,
+    ) -> Iterator[Sentence]: ...
+    def pipe(
+        self,
+        items: Iterable[str | Sentence | Sequence[str]],
+        *,
+        probabilities: bool = False,
+        k: int = 1,
+        keep: Sequence[Task] = (),
+        respect: Sequence[Respected] = (),
+        batch_size: int = 64,
+    ) -> Iterator[list[Sentence] | Sentence]:
+        """Parse a stream in order and in constant memory.
 
-        They are divided by the temperature of the model, unless another one is named.
+        A text gives a list of Sentences; a Sentence or a list of words gives one Sentence. Sentences are collected
+        into batches across items, so many short texts are as fast as one long text.
+        """
+
+        def parse(sentences: list[Sentence]) -> list[Sentence]:
+            return self.parse_sentences(
+                sentences, probabilities=probabilities, k=k, keep=keep, respect=respect, batch_size=batch_size
+            )
+
+        given = (
+            (isinstance(item, str), self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)])
+            for item in items
+        )
+        for is_text, parsed in parse_pooled(given, parse, size=batch_size * _POOL):
+            yield parsed if is_text else parsed[0]
+
+    def predict(self, sentences: Iterable[Sentence], *, batch_size: int = 64) -> list[Prediction]:
+        """Return the output of the network for sentences, before decoding."""
+        return self.network.predict(list(sentences), batch_size=batch_size)
+
+    def tag_scores(
+        self, sentences: Iterable[Sentence], *, temperature: float | None = None, batch_size: int = 64
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the scores of tags as the functions of `decode` take them: leaf, internal, lengths.
+
+        They are divided by the model's temperature, or by the one given here, for posteriors and samples.
         """
         predictions = self.predict(sentences, batch_size=batch_size)
         return tag_scores(predictions, self.folder.temperature.tags if temperature is None else temperature)
 
-    def predict(self, sentences: Sequence[Sentence], *, batch_size: int = 64) -> list[Prediction]:
-        """Return all that the network says about sentences, before decoding."""
-        return self._predict(sentences, batch_size, relations=True)
-
-    def stream(self, sentences: Iterable[Sentence], *, batch_size: int = 64, **options: Any) -> Iterator[Sentence]:
-        """Parse a stream of Sentences, in order and in constant memory; options as for `parse_sentences`."""
-        stream = iter(sentences)
-        while part := list(itertools.islice(stream, batch_size * _POOL)):
-            yield from self.parse_sentences(part, batch_size=batch_size, **options)
-
-    def _predict(self, sentences: Sequence[Sentence], batch_size: int, *, relations: bool) -> list[Prediction]:
-        """Run the network over the windows of all sentences, those of one length together."""
-        windows = [self._cutter.windows(sentence.forms) for sentence in sentences]
-        groups: dict[tuple[int, ...], list[tuple[int, Window]]] = {}
-        for number, parts in enumerate(windows):
-            for window in parts:
-                groups.setdefault(_size(window), []).append((number, window))
-        found: list[list[tuple[Window, Prediction]]] = [[] for _ in sentences]
-        for size, members in groups.items():
-            most = max(1, min(batch_size, _MOST_PIECES // size[0]))
-            if self.config.relations == "pairs":
-                most = max(1, min(most, _MOST_PAIRS // size[0] ** 2))
-            for start in range(0, len(members), most):
-                batch = members[start : start + most]
-                owners = [sentences[number] for number, _ in batch]
-                predictions = self._run([window for _, window in batch], owners, relations=relations)
-                for (number, window), prediction in zip(batch, predictions, strict=True):
-                    found[number].append((window, prediction))
-        return [stitch(parts) for parts in found]
-
-    def inputs(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> Arrays:
-        """Return what the network reads for windows of one size, each of its sentence."""
-        arrays = feed(windows)
-        if self.config.pos:
-            arrays["pos"] = self._pos(windows, sentences)
-        return arrays
-
-    def outputs(self, inputs: Arrays, *, relations: bool = False) -> Arrays:
-        """Run the network; it puts out the scores of all relations only if they are asked for."""
-        if relations and not self._has_relations:
-            message = "was exported without the scores of relations, which this needs: hexatagger export makes it again"
-            raise FormatError(message, source=str(self.folder.path))
-        names = [*self._outputs, "relations"] if relations else self._outputs
-        values = self._session.run(names, {name: inputs[name] for name in self._inputs})
-        return dict(zip(names, values, strict=True))
-
-    def _run(self, windows: Sequence[Window], sentences: Sequence[Sentence], *, relations: bool) -> list[Prediction]:
-        """Run the network over windows of one size."""
-        outputs = self.outputs(self.inputs(windows, sentences), relations=relations)
-        return [
-            Prediction.of({name: each[row, : len(window)] for name, each in outputs.items()})
-            for row, window in enumerate(windows)
-        ]
-
-    def _pos(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> NDArray[np.int64]:
-        """Return the column that the network wants as input; an unseen string has a number of its own."""
-        numbers = np.zeros((len(windows), max(map(len, windows))), np.int64)
-        for row, window, sentence in zip(numbers, windows, sentences, strict=True):
-            words = sentence.words[window.start : window.start + len(window)]
-            ids = np.array(self.labels.pos.ids([str(getattr(word, self.config.pos)) for word in words]))
-            row[: len(words)] = np.where(ids == MISSING, len(self.labels.pos), ids)
-        return numbers
-
 
 def _sentence(item: Sequence[str] | Sentence) -> Sentence:
-    """Make a sentence of words; a Sentence is one already."""
+    """Make a Sentence of words; a Sentence stays as it is."""
     if isinstance(item, Sentence):
         return item
     if isinstance(item, str):
         raise ConfigError(f"'{item[:40]}' is a string where a list of words is needed: [['She', 'reads'], …]")
     return Sentence.from_words(item)
-
-
-def _size(window: Window) -> tuple[int, ...]:
-    """Return what windows must share to be read together: the number of pieces, or of words and (about) n-grams."""
-    if window.pieces.ndim == 1:
-        return window.pieces.shape
-    return (len(window), -(-window.pieces.shape[1] // 16) * 16)
-
-
-def feed(windows: Sequence[Window]) -> Arrays:
-    """Lay windows of one size side by side, as the network reads them."""
-    size = _size(windows[0])
-    batch, words = len(windows), max(map(len, windows))
-    pieces = np.zeros((batch, *size), np.int64)
-    spans = np.zeros((batch, words, 2), np.int64)
-    for row, window in enumerate(windows):
-        pieces[row, ..., : window.pieces.shape[-1]] = window.pieces
-        spans[row, : len(window)] = window.spans
-    return {
-        "pieces": pieces,
-        "mask": np.ones((batch, size[0]), np.int64),
-        "spans": spans,
-        "lengths": np.array([len(window) for window in windows], np.int64),
-        "shapes": np.stack([window.shapes for window in windows]),
-    }

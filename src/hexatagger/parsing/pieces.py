@@ -1,11 +1,11 @@
-"""Words → what the encoder reads: subword ids with the place of every word, or n-gram ids; and the shape of a word.
+"""Words → the inputs of the encoder: subword ids with the span of every word, or n-gram ids, and word shapes.
 
-Shared by training and running, so that both see the same. Only the `tokenizers` library is needed, and only for
-pretrained encoders.
+Training and running share this module, so both see the same input. Only pretrained encoders need the `tokenizers`
+library.
 
-Words are cut one by one, never glued together: a word with a space inside stays one word, a word that maps to no piece
-at all (a soft hyphen, a zero-width space) becomes the unknown piece. A sentence with more pieces than the encoder can
-read at once becomes several windows that overlap; every word is kept from the window where it is furthest from an edge.
+Words are cut one by one and never joined: a word with a space inside stays one word, and a word that maps to no piece
+at all (a soft hyphen, a zero-width space) becomes the unknown piece. A sentence with more pieces than the encoder reads
+at once becomes several overlapping windows; every word is kept from the window in which it is furthest from an edge.
 """
 
 import itertools
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 SHAPES = 12
-"""How many word shapes there are; 0 is no word."""
-_CACHE = 200_000  # words remembered; a bound, so that memory stays flat
+"""How many word shapes there are; 0 stands for no word."""
+_CACHE = 200_000  # words that are remembered: a bound on memory
 _GRAMS = (1, 6)  # lengths of the n-grams of "characters", word boundaries included
-_LONGEST = 30  # characters of a word that are looked at, half of them from each end
+_GRAM_STEP = 16  # the number of n-grams per word is padded to a multiple of this
+_LONGEST = 30  # characters of a word that are used, half of them from each end
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +40,53 @@ class Window:
     """What the encoder reads at once: a sentence, or a part of one that is too long."""
 
     pieces: Ints
-    """Ids of the pieces, special ones included: (pieces,); of "characters": (words, n-grams), 0 where there is none."""
+    """Ids of the pieces, special ones included: (pieces,). For "characters": (words, n-grams), padded with 0."""
     spans: Ints
     """First and last piece of every word: (words, 2)."""
     shapes: Ints
-    """Shape of the word that each piece belongs to, 0 of special pieces: (pieces,); of "characters": (words,)."""
+    """Shape of each piece's word, 0 for special pieces: (pieces,). For "characters": (words,)."""
     start: int = 0
-    """Where in the sentence the window's first word stands."""
+    """Index in the sentence of the window's first word."""
     keep: tuple[int, int] = (0, 0)
-    """The words of the sentence, from and up to, that are taken from this window."""
+    """The words of the sentence that are kept from this window: first, and one past the last."""
 
     def __len__(self) -> int:
         return len(self.spans)
 
+    @property
+    def kept(self) -> slice:
+        """The kept words, counted from the window's first word."""
+        return slice(self.keep[0] - self.start, self.keep[1] - self.start)
+
+
+def stack_windows(windows: Sequence[Window], *, pad: int = 0, pos: Sequence[Ints] | None = None) -> dict[str, Ints]:
+    """Lay windows side by side as the inputs of the network; see `Network.forward` for the shapes.
+
+    `pad` is the piece that fills short windows. `pos` has the ids of the input column for the sentence of each window.
+    """
+    size, words = len(windows), max(map(len, windows))
+    widest = np.max([window.pieces.shape for window in windows], axis=0)
+    arrays = {
+        "pieces": np.full((size, *widest), pad, np.int64),
+        "mask": np.zeros((size, widest[0]), np.int64),
+        "spans": np.zeros((size, words, 2), np.int64),
+        "lengths": np.array([len(window) for window in windows], np.int64),
+        "shapes": np.zeros((size, widest[0]), np.int64),
+    }
+    for row, window in enumerate(windows):
+        arrays["pieces"][row][tuple(slice(end) for end in window.pieces.shape)] = window.pieces
+        arrays["mask"][row, : len(window.pieces)] = 1
+        arrays["spans"][row, : len(window)] = window.spans
+        arrays["shapes"][row, : len(window.shapes)] = window.shapes
+    if pos is not None:
+        arrays["pos"] = np.zeros((size, words), np.int64)
+        for row, (window, ids) in enumerate(zip(windows, pos, strict=True)):
+            arrays["pos"][row, : len(window)] = ids[window.start : window.start + len(window)]
+    return arrays
+
 
 class Pieces:
-    """Cuts words into the pieces of a pretrained encoder, by its tokenizer as `word_tokenizer` makes it.
+    """Cuts words into the pieces of a pretrained encoder, with its tokenizer as changed by `word_tokenizer`.
 
     >>> from tokenizers import Tokenizer, models
     >>> tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "read": 1, "##s": 2}, unk_token="[UNK]"))
@@ -69,10 +101,10 @@ class Pieces:
         self._known: dict[str, tuple[int, ...]] = {}
         self._room = config.limit - len(config.before) - len(config.after)
         if self._room < 8:
-            raise ConfigError(f"an encoder that reads {config.limit} pieces at once is too short-sighted: 10 at least")
+            raise ConfigError(f"an encoder that reads only {config.limit} pieces at once is too short: it needs 10")
 
     def ids(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return the pieces of every word, at least one each."""
+        """Return the pieces of every word: one at least."""
         known = self._known
         new = list({word for word in words if word not in known})
         fresh: dict[str, tuple[int, ...]] = {}
@@ -80,7 +112,7 @@ class Pieces:
             found = self._tokenizer.encode_batch(
                 [[word] for word in new], is_pretokenized=True, add_special_tokens=False
             )
-            # subtle: a word that alone is too long for a window keeps its first and last pieces
+            # subtle: a word that is too long for a window keeps its first and last pieces
             half = self._room // 4
             for word, encoding in zip(new, found, strict=True):
                 ids = encoding.ids or [self.config.unknown]
@@ -88,11 +120,11 @@ class Pieces:
             if len(known) > _CACHE:
                 known = self._known = {}
             known.update(fresh)
-        # subtle: another thread may have emptied the cache between the two look-ups
+        # subtle: another thread may have emptied the cache since
         return [fresh.get(word) or known.get(word) or self.ids([word])[0] for word in words]
 
     def windows(self, words: Sequence[str]) -> list[Window]:
-        """Return what the encoder is to read: one window, several if the sentence is too long, none if it is empty."""
+        """Return the windows of a sentence: one, several if it is too long, none if it is empty."""
         by_word = self.ids(words)
         lengths = [len(ids) for ids in by_word]
         return [self._window(words, by_word, span, keep) for span, keep in spread(lengths, self._room)]
@@ -126,7 +158,7 @@ class Grams:
         self._known: dict[str, Ints] = {}
 
     def ids(self, word: str) -> Ints:
-        """Return the n-gram ids of a word, the whole word first; lower-cased, as the shape has the rest."""
+        """Return the n-gram ids of a lower-cased word, the whole word first; its shape has the capitals."""
         found = self._known.get(word)
         if found is None:
             text = word.lower()
@@ -136,7 +168,7 @@ class Grams:
             shortest, longest = _GRAMS
             grams = [f"={text}"]
             grams += [text[i : i + n] for n in range(shortest, longest + 1) for i in range(len(text) - n + 1)]
-            # subtle: crc32, as Python's own hash of a string differs from run to run
+            # subtle: crc32, because Python's own hash of a string differs from run to run
             found = np.array([1 + zlib.crc32(gram.encode()) % (self.buckets - 1) for gram in grams], np.int64)
             if len(self._known) > _CACHE:
                 self._known = {}
@@ -144,12 +176,15 @@ class Grams:
         return found
 
     def windows(self, words: Sequence[str]) -> list[Window]:
-        """Return what the network is to read."""
+        """Return the windows of a sentence.
+
+        The number of n-grams is padded to a multiple, so that sentences of one length can share a batch.
+        """
         by_word = [self.ids(word) for word in words]
         made = []
         for span, keep in spread([1] * len(words), self.limit):
             inside = by_word[span[0] : span[1]]
-            table = np.zeros((len(inside), max(map(len, inside))), np.int64)
+            table = np.zeros((len(inside), -(-max(map(len, inside)) // _GRAM_STEP) * _GRAM_STEP), np.int64)
             for row, ids in zip(table, inside, strict=True):
                 row[: len(ids)] = ids
             places = np.arange(len(inside))
@@ -159,14 +194,16 @@ class Grams:
 
 
 def make_cutter(config: ModelConfig, tokenizer: str | None, pieces: PieceConfig | None) -> Pieces | Grams:
-    """Return what cuts words for a model: pieces of its tokenizer, or n-grams for the encoder "characters"."""
+    """Return the cutter of a model: Pieces by its tokenizer, or Grams for the encoder "characters"."""
     if tokenizer is not None and pieces is not None:
         return Pieces(tokenizer, pieces)
     return Grams(config.char_buckets, config.char_window)
 
 
 def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Lay overlapping windows of at most `room` pieces over words of so many pieces: the words of each, and those kept.
+    """Cover words, given their numbers of pieces, with overlapping windows of at most `room` pieces.
+
+    Each window is a range of words, followed by the range of words that are kept from it.
 
     >>> spread([1, 1, 1], 8)
     [((0, 3), (0, 3))]
@@ -182,7 +219,7 @@ def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tup
         spans.append((start, stop))
         if stop == total:
             break
-        # The next window begins where half of this one is over, or so that it is the last one and full.
+        # The next window begins in the middle of this one, or earlier if it is then the last one and full.
         half, full = np.searchsorted(ends, [ends[start] + room // 2, ends[total] - room])
         start = max(start + 1, min(int(half), int(full)))
     cuts = [0, *((left[1] + right[0]) // 2 for left, right in itertools.pairwise(spans)), total]
@@ -191,7 +228,7 @@ def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tup
 
 @lru_cache(maxsize=_CACHE)
 def shape(word: str) -> int:
-    """Return the number of a word's shape, 1 to 11: how it is capitalised, and whether it has digits.
+    """Return the shape of a word, 1 to 11: how it is capitalised and whether it has digits.
 
     >>> [shape(word) for word in ("cat", "Cat", "CAT", "iPhone", "I", "...", "b2", "1984")]
     [1, 2, 3, 4, 5, 6, 7, 11]
@@ -211,7 +248,7 @@ def shape(word: str) -> int:
 
 
 def read_config(tokenizer_json: str, *, limit: int, pad: int | None = None, unknown: str | None = None) -> PieceConfig:
-    """Find out from a `word_tokenizer` itself which special pieces go where; `pad` and `unknown` if it does not say.
+    """Read from a `word_tokenizer` which special pieces go where; `pad` and `unknown` are used if it does not say.
 
     The special pieces are those that its post-processor adds, so every family of encoders is treated alike.
     """
@@ -239,9 +276,9 @@ def read_config(tokenizer_json: str, *, limit: int, pad: int | None = None, unkn
 
 
 def word_tokenizer(tokenizer_json: str) -> str:
-    """Change a tokenizer so that it cuts single words as it cuts them inside a text; idempotent.
+    """Change a tokenizer so that it cuts a single word as it would inside a text; idempotent.
 
-    A byte-level or SentencePiece tokenizer marks the space before a word, which a word alone does not have; many files
+    A byte-level or SentencePiece tokenizer marks the space before a word, which a single word does not have. Many files
     also ask for truncation and padding, which would lose words.
     """
     values = json.loads(tokenizer_json)
@@ -253,16 +290,16 @@ def word_tokenizer(tokenizer_json: str) -> str:
             step["add_prefix_space"] = True
         elif step.get("type") == "Metaspace":
             step["prepend_scheme"] = "always"
-            step.pop("add_prefix_space", None)  # the older name of the same
+            step.pop("add_prefix_space", None)  # its older name
         todo += step.get("pretokenizers", [])
     return json.dumps(values, ensure_ascii=False)
 
 
 def _tokenizer(tokenizer_json: str) -> "Tokenizer":
-    """Make a tokenizer of its JSON."""
+    """Build a tokenizer from its JSON."""
     from tokenizers import Tokenizer
 
     try:
         return Tokenizer.from_str(tokenizer_json)
     except Exception as error:  # tokenizers raises bare Exception
-        raise FormatError(f"is no tokenizer: {error}", source="tokenizer.json") from None
+        raise FormatError(f"is not a tokenizer: {error}", source="tokenizer.json") from None

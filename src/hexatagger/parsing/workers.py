@@ -1,22 +1,23 @@
 """A stream of sentences parsed by several processes, in order and in constant memory.
 
-Each process has a Parser of its own with one thread: on one machine that is faster than one Parser with many threads.
+Each process has its own Parser with one thread: on one machine that is faster than one Parser with many threads.
 """
 
 import itertools
 import multiprocessing
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any
 
 from hexatagger.errors import HexataggerError
+from hexatagger.model.config import Task
+from hexatagger.parsing.options import ParseOptions, Respected
 from hexatagger.parsing.parser import Parser, Precision, load
 from hexatagger.sentence import Sentence
 
-_CHUNK = 512  # sentences that go to a process together
+_CHUNK = 512  # sentences that are sent to a process together
 
 _parser: Parser
 """The parser of this process."""
@@ -28,10 +29,21 @@ def parse_parallel(
     *,
     workers: int,
     precision: Precision = "auto",
-    **options: Any,
+    probabilities: bool = False,
+    k: int = 1,
+    keep: Sequence[Task] = (),
+    respect: Sequence[Respected] = (),
+    batch_size: int = 64,
 ) -> Iterator[Sentence]:
-    """Yield sentences parsed by so many processes, in the order given; options as for `Parser.parse_sentences`."""
-    context = multiprocessing.get_context("spawn")  # subtle: a fork would copy the threads' locks of onnxruntime
+    """Yield sentences parsed by `workers` processes, in the order given; options as for `Parser.parse_sentences`."""
+    options: ParseOptions = {
+        "probabilities": probabilities,
+        "k": k,
+        "keep": keep,
+        "respect": respect,
+        "batch_size": batch_size,
+    }
+    context = multiprocessing.get_context("spawn")  # subtle: a fork would copy the locks of onnxruntime's threads
     pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(model, precision))
     waiting: deque[Future[list[Sentence]]] = deque()
     try:
@@ -53,5 +65,5 @@ def _start(model: str | Path, precision: Precision) -> None:
     _parser = load(model, precision=precision, threads=1)
 
 
-def _parse(sentences: list[Sentence], options: dict[str, Any]) -> list[Sentence]:
+def _parse(sentences: list[Sentence], options: ParseOptions) -> list[Sentence]:
     return _parser.parse_sentences(sentences, **options)

@@ -1,197 +1,118 @@
-"""Predicted numbers → the columns of a Sentence: the last step of parsing, the same for training and running."""
+"""Tree → Sentence: the last step of parsing writes the columns, the notes in MISC and the comments."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hexatagger import decode
 from hexatagger.model.labels import Labels
-from hexatagger.parsing.pieces import Ints, Window
+from hexatagger.parsing.choose import Tree
+from hexatagger.parsing.predictions import Prediction
 from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import Scheme, unlift
 from hexatagger.tags.lemma import apply_script
 
-_TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head", "pairs")
-_CANDIDATES = 32
-"""Of how many sequences the trees are compared with where words point."""
+_SHOWN = 0.01
+"""Heads that are less probable than this are not listed."""
+_MOST = 8
+"""How many heads of a word are listed."""
+_HEAD_NOTE, _TREE_NOTES = "HeadProb=", ("# tree_prob =", "# alternative =")
+"""How files state probabilities: in MISC and in comments."""
+_BEFORE = ("id", "form", "lemma", "upos", "xpos", "feats")
+_AFTER = ("deps", "misc", "start", "end")
+"""The fields of a Word before and after HEAD and DEPREL."""
 
 
-@dataclass(slots=True)
-class Prediction:
-    """What a network says about the words of one sentence, reduced to what is needed."""
-
-    leaf: NDArray[np.float32]
-    """Scores of the leaf tags: (words, 2)."""
-    internal: NDArray[np.float32]
-    """Scores of the internal tags, the last row without meaning: (words, 4)."""
-    relation: Ints
-    """Best relation other than a root's, for each leaf tag or for both: (words, 2 or 1)."""
-    root: Ints
-    """Best relation of a root word, likewise."""
-    mark: Ints | None = None
-    """Best mark of the lifting scheme: (words,); None where marks are part of the relation."""
-    tasks: dict[str, Ints] = field(default_factory=dict)
-    """Best label per further task: (words,)."""
-    relations: NDArray[np.float32] | None = None
-    """Log-probabilities of all relations, where they were asked for: (words, 2 or 1, relations)."""
-    head: NDArray[np.float32] | None = None
-    """Log-probabilities of heads, where the network points at them: (words, at least 1 + words)."""
-    pairs: Ints | None = None
-    """Best relation to each of these heads, where it depends on them: likewise."""
-
-    @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Take what a network puts out, by name; whatever is no part of the tree is a further task."""
-        tree = {name: arrays.get(name) for name in _TREE}
-        return cls(**tree, tasks={name: array for name, array in arrays.items() if name not in tree})  # type: ignore[arg-type]
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the same by name."""
-        tree = {name: getattr(self, name) for name in _TREE}
-        return {name: array for name, array in tree.items() if array is not None} | self.tasks
-
-
-@dataclass(slots=True)
-class Tree:
-    """A tree as it was decoded: projective, its relations numbers of the label set."""
-
-    heads: list[int]
-    relations: Ints
-    """The number of each word's relation: (words,)."""
-    fixed: frozenset[int] = frozenset()
-    """Words whose head was given and must not be moved."""
-
-
-def annotate(
+def write(
     sentences: Sequence[Sentence],
     predictions: Sequence[Prediction],
+    trees: Sequence[Tree],
     labels: Labels,
     *,
     lift: Scheme,
-    trees: Sequence[Tree] | None = None,
+    keep: Collection[str] = (),
 ) -> list[Sentence]:
-    """Return new sentences with all predicted columns; comments, multiword tokens and the other columns stay.
+    """Return new sentences with everything that is predicted; comments, multiword tokens and other columns stay.
 
-    The trees are the best ones unless others are given.
+    Columns named in `keep` stay as they are where they are filled.
     """
-    if not sentences:
-        return []
     return [
-        writer(sentence, prediction, labels, lift=lift)(tree)
-        for sentence, prediction, tree in zip(sentences, predictions, trees or best_trees(predictions), strict=True)
+        _sentence(sentence, prediction, tree, labels, lift, keep)
+        for sentence, prediction, tree in zip(sentences, predictions, trees, strict=True)
     ]
 
 
-def writer(sentence: Sentence, prediction: Prediction, labels: Labels, *, lift: Scheme) -> Callable[[Tree], Sentence]:
-    """Return what makes, of a tree, a new sentence with the tree and all else that is predicted.
-
-    All that does not depend on the tree is done once, however many trees there are.
-    """
-    columns: dict[str, list[Any]] = {
-        name: [getattr(word, name) for word in sentence] for name in ("id", "form", "deps", "misc", "start", "end")
-    }
-    for task in ("lemma", "upos", "xpos", "feats"):
-        if (numbers := prediction.tasks.get(task)) is None:
-            columns[task] = [getattr(word, task) for word in sentence]
-        else:
-            strings = labels.tasks[task].strings
-            columns[task] = [strings[number] for number in numbers.tolist()]
-    if "lemma" in prediction.tasks:
-        columns["lemma"] = list(map(apply_script, columns["form"], columns["lemma"]))
-    before = [columns[name] for name in ("id", "form", "lemma", "upos", "xpos", "feats")]
-    after = [columns[name] for name in ("deps", "misc", "start", "end")]
-    relations = labels.relations.strings
+def _sentence(
+    sentence: Sentence, prediction: Prediction, tree: Tree, labels: Labels, lift: Scheme, keep: Collection[str]
+) -> Sentence:
+    """Write one sentence and its alternatives; what does not depend on the tree is done once."""
+    columns, names = _columns(sentence, prediction, labels, keep), labels.relations.strings
+    before, after = ([columns[name] for name in part] for part in (_BEFORE, _AFTER))
     marks = [labels.marks[number] for number in prediction.mark.tolist()] if prediction.mark is not None else []
 
-    def write(tree: Tree) -> Sentence:
-        deprels = [relations[number] for number in tree.relations.tolist()]
-        if any(marks):
-            # subtle: without a mark nothing moves; a word that is passed over may keep its own
-            deprels = [
-                deprel + ("" if word in tree.fixed and mark.startswith("|") else mark)
-                for word, (deprel, mark) in enumerate(zip(deprels, marks, strict=True), 1)
-            ]
-        heads, deprels = unlift(tree.heads, deprels, lift)
+    def with_tree(tree: Tree) -> Sentence:
+        heads, deprels = _unlifted(tree, [names[number] for number in tree.deprels.tolist()], marks, lift)
         words = list(itertools.starmap(Word, zip(*before, heads, deprels, *after, strict=True)))
-        return Sentence(words, sentence.comments, sentence.multiwords, sentence.empty_nodes)
+        made = Sentence(words, sentence.comments, sentence.multiwords, sentence.empty_nodes)
+        made.probability = tree.probability
+        return made
 
-    return write
-
-
-def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
-    """Put the predictions of a sentence's windows together, from each the words that are kept from it."""
-    if len(parts) == 1:
-        return parts[0][1]
-    ordered = sorted(parts, key=lambda part: part[0].start)
-    cuts = [
-        (prediction, slice(window.keep[0] - window.start, window.keep[1] - window.start))
-        for window, prediction in ordered
-    ]
-    joined = {
-        name: np.concatenate([prediction.arrays()[name][kept] for prediction, kept in cuts])
-        for name in cuts[0][0].arrays()
-        if name not in ("head", "pairs")  # a window knows nothing of the words outside
-    }
-    return Prediction.of(joined)
+    made = with_tree(tree)
+    made.alternatives = [with_tree(other) for other in tree.others]
+    if tree.head_probabilities is not None:
+        _note_heads(made, tree)
+    if tree.probability is not None:
+        _note_trees(made)
+    return made
 
 
-def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
-    """Decode the best tree of every sentence.
-
-    Where the network points at heads, that is the tree for which tags and heads together say most, among the trees of
-    the best sequences.
-    """
-    tags = decode.best(*batch(predictions))
-    heads = decode.heads(tags)
-    voting = [number for number, prediction in enumerate(predictions) if prediction.head is not None]
-    for number, (tree, sequence) in zip(voting, _voted([predictions[each] for each in voting]), strict=True):
-        heads[number], tags[number] = tree, sequence
-    return labelled(predictions, heads, tags)
-
-
-def _voted(predictions: Sequence[Prediction]) -> Iterator[tuple[Ints, NDArray[np.int8]]]:
-    """Choose of every sentence whose words point the tree for which tags and heads together say most."""
-    listed = decode.candidates(*batch(predictions), _CANDIDATES) if predictions else []
-    for prediction, trees in zip(predictions, listed, strict=True):
-        assert prediction.head is not None
-        votes = prediction.head[np.arange(len(prediction.head)), [heads for heads, _, _ in trees]].sum(1)
-        tree, tags, _ = trees[int((votes + [score for _, _, score in trees]).argmax())]
-        yield tree, tags
+def _columns(sentence: Sentence, prediction: Prediction, labels: Labels, keep: Collection[str]) -> dict[str, list[Any]]:
+    """Return every field of the words except HEAD and DEPREL."""
+    columns: dict[str, list[Any]] = {name: [getattr(word, name) for word in sentence] for name in (*_BEFORE, *_AFTER)}
+    for task, numbers in prediction.tasks.items():
+        given, strings = columns[task], labels.tasks[task].strings
+        found = [strings[number] for number in numbers.tolist()]
+        if task == "lemma":
+            found = list(map(apply_script, columns["form"], found))
+        if task in keep:
+            found = [new if old == "_" else old for old, new in zip(given, found, strict=True)]
+        columns[task] = found
+    return columns
 
 
-def labelled(
-    predictions: Sequence[Prediction], heads: Sequence[NDArray[np.integer]], tags: Sequence[NDArray[np.integer]]
-) -> list[Tree]:
-    """Give every word of trees, each with its prediction, the best relation for its head and its leaf tag."""
-    if not predictions:
-        return []
-    # All trees in one row, as they may be many and short.
-    relation, root = (
-        np.concatenate([getattr(prediction, name) for prediction in predictions]) for name in ("relation", "root")
-    )
-    above = np.concatenate(heads)
-    places = np.arange(len(above))
-    side = np.concatenate([sequence[::2] for sequence in tags]) if relation.shape[1] == 2 else np.zeros_like(places)
-    found = np.where(above == 0, root[places, side], relation[places, side]).astype(np.int64)
-    trees, end = [], 0
-    for prediction, tree in zip(predictions, heads, strict=True):
-        start, end = end, end + len(tree)
-        own = found[start:end] if prediction.pairs is None else prediction.pairs[places[: len(tree)], tree]
-        trees.append(Tree(tree.tolist(), own.astype(np.int64)))
-    return trees
+def _unlifted(tree: Tree, deprels: list[str], marks: Sequence[str], lift: Scheme) -> tuple[list[int], list[str]]:
+    """Move lifted words back to their heads, as the marks say."""
+    if any(marks):
+        # subtle: a fixed word must not move, but others may move past it: it loses its own mark only
+        deprels = [
+            deprel + ("" if word in tree.fixed and mark.startswith("|") else mark)
+            for word, (deprel, mark) in enumerate(zip(deprels, marks, strict=True), 1)
+        ]
+    return unlift(tree.heads, deprels, lift)
 
 
-def batch(predictions: Sequence[Prediction]) -> tuple[NDArray[np.float32], NDArray[np.float32], Ints]:
-    """Lay the scores of tags side by side, as the decoder takes them: leaf, internal, lengths."""
-    lengths = np.array([len(prediction.leaf) for prediction in predictions], np.int64)
-    longest = int(lengths.max(initial=0))
-    leaf = np.zeros((len(predictions), longest, 2), np.float32)
-    internal = np.zeros((len(predictions), longest, 4), np.float32)
-    for row, prediction in enumerate(predictions):
-        leaf[row, : lengths[row]] = prediction.leaf
-        internal[row, : lengths[row]] = prediction.internal
-    return leaf, internal, lengths
+def _note_heads(sentence: Sentence, tree: Tree) -> None:
+    """Give every word the probability of its head and the list of its likeliest heads."""
+    assert tree.head_probabilities is not None
+    shares = np.minimum(tree.head_probabilities, 1.0)  # rounding
+    own = shares[np.arange(len(shares)), tree.heads]
+    for word, head, share in zip(sentence.words, tree.heads, own.tolist(), strict=True):
+        word.head_probability, word.heads = share, [(head, share)]
+        note = f"{_HEAD_NOTE}{share:.4f}"
+        if word.misc != "_":
+            note = "|".join([*(part for part in word.misc.split("|") if not part.startswith(_HEAD_NOTE)), note])
+        word.misc = note
+    doubtful = np.flatnonzero(own <= 1 - _SHOWN)  # no other word has a second head to list
+    likeliest = np.argsort(-shares[doubtful], axis=1, kind="stable")[:, :_MOST]
+    listed = shares[doubtful[:, None], likeliest]
+    for place, heads, values in zip(doubtful.tolist(), likeliest.tolist(), listed.tolist(), strict=True):
+        sentence.words[place].heads = [each for each in zip(heads, values, strict=True) if each[1] >= _SHOWN]
+
+
+def _note_trees(sentence: Sentence) -> None:
+    """State in comments how probable each tree is, and the rank of each alternative."""
+    given = [line for line in sentence.comments if not line.startswith(_TREE_NOTES)]
+    sentence.comments = [*given, f"# tree_prob = {sentence.probability:.6g}"]
+    for number, other in enumerate(sentence.alternatives, 2):
+        other.comments = [*given, f"# alternative = {number}", f"# tree_prob = {other.probability:.6g}"]

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hexatagger.model.config import ModelConfig, TrainConfig
 from hexatagger.model.labels import MISSING, Labels, LabelSet
-from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window
+from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window, stack_windows
 from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import Hexatag, from_heads, lift
 from hexatagger.tags.lemma import to_script
@@ -167,46 +167,36 @@ def _ids(labels: LabelSet, strings: list[str]) -> Ints:
 
 
 def collate(items: Sequence[Item], *, pad: int = 0) -> Batch:
-    """Pad windows to one batch; `pad` is the piece that fills it."""
+    """Pad windows to one batch with their targets; `pad` is the piece that fills it."""
     windows = [window for _, window in items]
-    size, words = len(items), max(len(window) for window in windows)
-    widest = tuple(max(window.pieces.shape[axis] for window in windows) for axis in range(windows[0].pieces.ndim))
-    pieces = np.full((size, *widest), pad, np.int64)
-    mask, shapes = np.zeros((size, widest[0]), np.int64), np.zeros((size, widest[0]), np.int64)
-    spans, lengths = np.zeros((size, words, 2), np.int64), np.array([len(window) for window in windows], np.int64)
-    for row, window in enumerate(windows):
-        pieces[row][tuple(slice(end) for end in window.pieces.shape)] = window.pieces
-        mask[row, : len(window.pieces)] = 1
-        shapes[row, : len(window.shapes)] = window.shapes
-        spans[row, : len(window)] = window.spans
-    arrays = {"pieces": pieces, "mask": mask, "spans": spans, "lengths": lengths, "shapes": shapes}
-    if items[0][0].pos is not None:
-        arrays["pos"] = np.zeros((size, words), np.int64)
-    targets = {name: np.full((size, words), IGNORE, np.int64) for name in items[0][0].targets}
-    soft: dict[str, tuple[Tensor, Tensor]] = {}
+    pos = [example.pos for example, _ in items if example.pos is not None]
+    inputs = stack_windows(windows, pad=pad, pos=pos or None)
+    shape = inputs["spans"].shape[:2]
+    targets = {name: np.full(shape, IGNORE, np.int64) for name in items[0][0].targets}
+    soft = {
+        name: (np.zeros((*shape, ids.shape[1]), np.int64), np.zeros((*shape, ids.shape[1]), np.float32))
+        for name, (ids, _) in items[0][0].soft.items()
+    }
     for row, (example, window) in enumerate(items):
-        start, stop = window.start, window.start + len(window)
-        if example.pos is not None:
-            arrays["pos"][row, : len(window)] = example.pos[start:stop]
-        first, last = window.keep
+        kept, given = window.kept, slice(*window.keep)
         for name, values in example.targets.items():
-            kept = _within(values[first:last], start, stop) if name in POINTERS else values[first:last]
-            targets[name][row, first - start : last - start] = kept
-    for name, (ids, _) in items[0][0].soft.items():
-        chosen = np.zeros((size, words, ids.shape[1]), np.int64)
-        shares = np.zeros((size, words, ids.shape[1]), np.float32)
-        for row, (example, window) in enumerate(items):
-            first, last = window.keep
-            chosen[row, first - window.start : last - window.start] = example.soft[name][0][first:last]
-            shares[row, first - window.start : last - window.start] = example.soft[name][1][first:last]
-        soft[name] = torch.from_numpy(chosen), torch.from_numpy(shares)
+            own = values[given]
+            targets[name][row, kept] = (
+                _within(own, window.start, window.start + len(window)) if name in POINTERS else own
+            )
+        for name, (ids, shares) in soft.items():
+            ids[row, kept], shares[row, kept] = (each[given] for each in example.soft[name])
     return Batch(
-        {name: torch.from_numpy(array) for name, array in arrays.items()},
-        {name: torch.from_numpy(array) for name, array in targets.items()},
-        soft,
+        _tensors(inputs),
+        _tensors(targets),
+        {name: (torch.from_numpy(ids), torch.from_numpy(shares)) for name, (ids, shares) in soft.items()},
         sum(window.keep[1] - window.keep[0] for window in windows),
         torch.tensor([len(example.windows) == 1 for example, _ in items]),
     )
+
+
+def _tensors(arrays: Mapping[str, Ints]) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def _within(places: Ints, start: int, stop: int) -> Ints:

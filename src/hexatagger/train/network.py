@@ -21,6 +21,7 @@ from torch.nn import functional
 from hexatagger.model.config import CHARACTERS, ModelConfig
 from hexatagger.model.labels import Labels
 from hexatagger.parsing.pieces import SHAPES
+from hexatagger.tree import fits_head
 
 JOINT = "joint"
 """Name of the projection to leaf tags joined with relations: column = leaf tag × relations + relation."""
@@ -150,19 +151,17 @@ def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
     relations); `head` are those of heads, where words point at them, and `pairs` the best relation to each of these.
     """
     leaf, internal, relation = tree_scores(scores)
-    # subtle: where there is no relation of either kind the mask hides all of them alike, and the best is still the best
     lowest = torch.finfo(relation.dtype).min
     reduced = {"leaf": leaf, "internal": internal}
-    reduced["relation"] = torch.where(roots & ~roots.all(), lowest, relation).argmax(-1)
-    reduced["root"] = torch.where(~roots & roots.any(), lowest, relation).argmax(-1)
+    reduced["relation"] = torch.where(fits_head(roots, False), relation, lowest).argmax(-1)
+    reduced["root"] = torch.where(fits_head(roots, True), relation, lowest).argmax(-1)
     reduced["relations"] = relation if JOINT in scores else relation.log_softmax(-1)
     if "head" in scores:
         # subtle: no lower than this, or one word alone could speak against a tree
         reduced["head"] = scores["head"].log_softmax(-1).clamp(min=Pointer.LOWEST)
     if PAIRS in scores:
         to_root = (torch.arange(scores[PAIRS].shape[2], device=roots.device) == 0).unsqueeze(1)
-        fitting = (roots == to_root) | roots.all() | ~roots.any()
-        reduced[PAIRS] = torch.where(fitting, scores[PAIRS], lowest).argmax(-1)
+        reduced[PAIRS] = torch.where(fits_head(roots, to_root), scores[PAIRS], lowest).argmax(-1)
     further = [name for name in scores if name not in (JOINT, "leaf", "internal", "relation", "head", PAIRS)]
     return reduced | {name: scores[name].argmax(-1) for name in further}
 

@@ -21,7 +21,8 @@ from torch import Tensor, nn
 
 from hexatagger.errors import ConfigError
 from hexatagger.model.config import CHARACTERS
-from hexatagger.parsing.parser import Parser, feed, load
+from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.pieces import stack_windows
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.train.export.int8 import quantize
@@ -144,9 +145,8 @@ def _example(model: Model) -> dict[str, Tensor]:
     windows = [
         model.cutter().windows(words)[0] for words in (["tracing", "sentences", "x"], ["tracing", "sentences", "y"])
     ]
-    arrays = feed(windows)
-    if model.recipe.model.pos:
-        arrays["pos"] = np.zeros((2, 3), np.int64)
+    pos = [np.zeros(3, np.int64)] * 2 if model.recipe.model.pos else None
+    arrays = stack_windows(windows, pos=pos)
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
@@ -158,10 +158,10 @@ def greatest_difference(model: Model, parser: Parser, dev: Sequence[Sentence]) -
     for forms in words:
         for window in model.cutter().windows(forms):
             sentence = Sentence.from_words(forms)
-            arrays = parser.inputs([window], [sentence])
+            arrays = parser.network.inputs([window], [sentence])
             with torch.no_grad():
                 expected = graph.named(**{name: torch.from_numpy(array) for name, array in arrays.items()})
-            found = parser.outputs(arrays)
+            found = parser.network.outputs(arrays)
             for name in [name for name in ("leaf", "internal", "head") if name in found]:
                 greatest = max(greatest, float(np.abs(found[name] - expected[name].numpy()).max()))
     return greatest

@@ -1,0 +1,117 @@
+"""The network in ONNX Runtime: sentences → Predictions.
+
+Windows that the network reads together have the same number of pieces. So nothing is padded, and no result depends on
+the other sentences of a batch: alone or among others, in batches of 1 or of 64, it is the same. `OnnxNetwork.predict`
+may be called by several threads at once.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexatagger.errors import FormatError, check_choice
+from hexatagger.model.folder import Folder
+from hexatagger.model.labels import MISSING
+from hexatagger.model.onnx import open_session
+from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window, make_cutter, stack_windows
+from hexatagger.parsing.predictions import Prediction, stitch
+from hexatagger.sentence import Sentence
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+Arrays = dict[str, NDArray[Any]]
+Precision = Literal["auto", "fp32", "int8"]
+
+_FILES: dict[Precision, tuple[str, ...]] = {
+    "auto": ("model.int8.onnx", "model.onnx"),
+    "fp32": ("model.onnx",),
+    "int8": ("model.int8.onnx",),
+}
+_MOST_PIECES = 8192
+"""How many pieces a batch has at most: memory is bounded however long the sentences are."""
+_MOST_PAIRS = 2**18
+"""How many pairs of words a batch has at most, where the network scores every deprel of every pair."""
+
+
+def open_network(
+    folder: Folder,
+    *,
+    precision: Precision = "auto",
+    threads: int | None = None,
+    providers: Sequence[str] | None = None,
+) -> "OnnxNetwork":
+    """Open the network of a model folder; the options are those of `load`."""
+    check_choice("precision", precision, get_args(Precision))
+    file = _network_file(folder.path, precision)
+    with ThreadPoolExecutor(1) as pool:  # the tokenizer is built while the network is opened
+        session = pool.submit(open_session, file, threads=threads, providers=providers)
+        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
+    return OnnxNetwork(folder, session.result(), cutter)
+
+
+def _network_file(folder: Path, precision: Precision) -> Path:
+    for name in _FILES[precision]:
+        if (folder / name).is_file():
+            return folder / name
+    wanted = " or ".join(_FILES[precision])
+    raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
+
+
+class OnnxNetwork:
+    """A session of ONNX Runtime, with what turns sentences into its inputs and its outputs into Predictions."""
+
+    def __init__(self, folder: Folder, session: "InferenceSession", cutter: Pieces | Grams) -> None:
+        self.folder, self.config, self.labels = folder, folder.recipe.model, folder.labels
+        self._session = session
+        self._cutter = cutter
+        self._inputs = [each.name for each in session.get_inputs()]
+        names = [each.name for each in session.get_outputs()]
+        self._has_deprels = "relations" in names
+        self._outputs = [name for name in names if name != "relations"]
+
+    def predict(self, sentences: Sequence[Sentence], *, batch_size: int = 64, deprels: bool = True) -> list[Prediction]:
+        """Run the network over sentences; with `deprels`, Predictions have the scores of all deprels.
+
+        Sentences that are too long for the encoder are read in overlapping windows.
+        """
+        groups: dict[tuple[int, ...], list[tuple[int, Window]]] = {}
+        for number, sentence in enumerate(sentences):
+            for window in self._cutter.windows(sentence.forms):
+                groups.setdefault(window.pieces.shape, []).append((number, window))
+        found: list[list[tuple[Window, Prediction]]] = [[] for _ in sentences]
+        for (length, *_), members in groups.items():
+            most = max(1, min(batch_size, _MOST_PIECES // length))
+            if self.config.relations == "pairs":
+                most = max(1, min(most, _MOST_PAIRS // length**2))
+            for start in range(0, len(members), most):
+                batch = members[start : start + most]
+                owners = [sentences[number] for number, _ in batch]
+                outputs = self.outputs(self.inputs([window for _, window in batch], owners), deprels=deprels)
+                for row, (number, window) in enumerate(batch):
+                    arrays = {name: each[row, : len(window)] for name, each in outputs.items()}
+                    found[number].append((window, Prediction.of(arrays)))
+        return [stitch(parts) if parts else Prediction.empty(self.config, self.labels) for parts in found]
+
+    def inputs(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> Arrays:
+        """Return the inputs of the network for windows of one size; each window comes with its sentence."""
+        pos = [self._pos_ids(sentence) for sentence in sentences] if self.config.pos else None
+        return stack_windows(windows, pos=pos)
+
+    def outputs(self, inputs: Arrays, *, deprels: bool = False) -> Arrays:
+        """Run the network; it computes the scores of all deprels only if they are asked for."""
+        if deprels and not self._has_deprels:
+            message = "was exported without the scores of relations, which this needs: export it again"
+            raise FormatError(f"{message} with hexatagger export", source=str(self.folder.path))
+        names = [*self._outputs, "relations"] if deprels else self._outputs
+        values = self._session.run(names, {name: inputs[name] for name in self._inputs})
+        return dict(zip(names, values, strict=True))
+
+    def _pos_ids(self, sentence: Sentence) -> Ints:
+        """Return the numbers of the column that the network takes as input; all unseen strings share a number."""
+        ids = np.array(self.labels.pos.ids([str(getattr(word, self.config.pos)) for word in sentence]), np.int64)
+        return np.where(ids == MISSING, len(self.labels.pos), ids)
