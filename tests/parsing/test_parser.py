@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,6 @@ from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, ConstraintError
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import Temperature, store_temperature
-from hexatagger.parsing.options import ParseOptions
 from hexatagger.parsing.workers import parse_parallel
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.train.export.int8 import quantize
@@ -120,12 +120,17 @@ def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sent
     for precision in ("fp32", "int8"):
         one = hexatagger.load(model, precision=precision, threads=1)
         two = hexatagger.load(model, precision=precision, threads=2)
-        for options in (ParseOptions(), ParseOptions(probabilities=True, k=3)):
-            expected = all_of(one.parse_sentences(mixed, batch_size=64, **options))
-            assert ("probability" in expected[0]) == ("alternatives" in expected[0]) == bool(options)
-            assert all_of(one.parse_sentences(mixed, batch_size=1, **options)) == expected
-            assert all_of(two.parse_sentences(mixed[::-1], batch_size=3, **options)[::-1]) == expected
-            assert all_of(one.parse_sentences([sentence], **options)[0] for sentence in mixed) == expected
+        for wanted in (False, True):
+
+            def parse(parser: Parser, items: list[Sentence], size: int, more: bool = wanted) -> Any:
+                k = 3 if more else 1
+                return all_of(parser.parse_sentences(items, probabilities=more, k=k, batch_size=size))
+
+            expected = parse(one, mixed, 64)
+            assert ("probability" in expected[0]) == ("alternatives" in expected[0]) == wanted
+            assert parse(one, mixed, 1) == expected
+            assert parse(two, mixed[::-1], 3)[::-1] == expected
+            assert [parse(one, [sentence], 64)[0] for sentence in mixed] == expected
 
 
 def test_eight_threads_on_one_parser(parser: Parser, gold: list[Sentence]) -> None:
@@ -177,7 +182,7 @@ def test_sentences_without_words(parser: Parser, gold: list[Sentence]) -> None:
     leaf, internal, lengths = parser.tag_scores(iter(given))
     assert lengths.tolist() == [0, len(gold[0]), 0]
     np.testing.assert_array_equal(leaf[1:2], parser.tag_scores([gold[0]])[0])
-    assert decode.log_z(leaf, internal, lengths)[0] == 0
+    assert decode.log_partition(leaf, internal, lengths)[0] == 0
     assert [len(scores) for scores in parser.tag_scores([])] == [0, 0, 0]
 
 
@@ -280,7 +285,7 @@ def test_columns_that_are_respected(parser: Parser, gold: list[Sentence]) -> Non
     [obedient] = parser.parse_sentences([sentence], respect=["head", "deprel"])
     assert (obedient[4].head, obedient[4].deprel) == (2, "advmod")
     with pytest.raises(ConfigError, match="respect 'lemma' is not one of"):
-        parser.parse_sentences([sentence], respect=["lemma"])
+        parser.parse_sentences([sentence], respect=["lemma"])  # type: ignore[list-item]
 
 
 def test_a_string_is_no_list_of_words(parser: Parser) -> None:

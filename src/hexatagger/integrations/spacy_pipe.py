@@ -29,8 +29,9 @@ from typing import Any, Literal, cast, get_args
 from hexatagger.errors import ConfigError, FormatError, check_choice, needs
 from hexatagger.integrations.spacy import Range, annotate, read_columns, word_places
 from hexatagger.model.config import Task
+from hexatagger.parsing.network import Precision
 from hexatagger.parsing.options import ParseOptions
-from hexatagger.parsing.parser import EMBEDDED, Parser, Precision, find_model, load
+from hexatagger.parsing.parser import EMBEDDED, Parser, find_model, load
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.sentence import Sentence
 

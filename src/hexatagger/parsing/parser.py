@@ -161,8 +161,8 @@ class Parser:
         sentences = list(sentences)
         for column in keep:
             check_choice("keep", column, get_args(Task))
-        for name in respect:
-            check_choice("respect", name, get_args(Respected))
+        for respected in respect:
+            check_choice("respect", respected, get_args(Respected))
         for name, number in (("batch_size", batch_size), ("k", k)):
             if number < 1:
                 raise ConfigError(f"{name} {number} is too small: at least 1")
@@ -249,7 +249,7 @@ class Parser:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Return the scores of tags as the functions of `decode` take them: leaf, internal, lengths.
 
-        They are divided by the model's temperature, or by the one given here, for posteriors and samples.
+        They are divided by the model's temperature, or by the one given here, for marginals and samples.
         """
         predictions = self.predict(sentences, batch_size=batch_size)
         return tag_scores(predictions, self.folder.temperature.tags if temperature is None else temperature)

@@ -4,8 +4,8 @@ Every number comes from an exact program over the same scores as the best tree, 
 sequences, or over those that obey the constraints. For probabilities the scores are divided by the model's temperature
 (see `calibrate`), which changes no tree and no order of trees. Which program it is:
 
-    tags alone               the lattice (`decode.kbest`, `log_z`, `arc_probabilities`), all sentences at once. Head
-                             probabilities are exact up to EXACT_HEADS words, sampled in longer sentences, and left out
+    tags alone               the lattice (`decode.kbest`, `log_partition`, `arc_probabilities`), all sentences at once.
+                             Head probabilities are exact up to EXACT_HEADS words, sampled in longer sentences, and left out
                              beyond HEAD_TABLE words.
     tags + pointer scores    the chart, O(N⁴), one sentence at a time: the exact form of the objective that `choose`
                              approximates by reranking. The tree of `choose` stays the first one even if the chart has
@@ -76,7 +76,7 @@ def _by_lattice(
 ) -> None:
     """Complete the best trees of sentences by the scores of their tags alone."""
     scores = leaf, internal, lengths = tag_scores(predictions, temperature.tags)
-    totals = decode.log_z(*scores)
+    totals = decode.log_partition(*scores)
     sums = tree_scores_unchecked([np.array(tree.heads) for tree in trees], leaf, internal, np.arange(len(trees)))
     for tree, share in zip(trees, np.exp(np.minimum(sums - totals, 0.0)).tolist(), strict=True):
         tree.probability = share
@@ -88,7 +88,7 @@ def _by_lattice(
     if k > 1:
         others = [
             (number, ranked)
-            for number, listed in enumerate(decode.kbest(*scores, k, totals=totals))
+            for number, listed in enumerate(decode.kbest(*scores, k, log_partitions=totals))
             # subtle: if deprels are predicted jointly, the best tree need not be the first of these
             for ranked in [each for each in listed if each.heads.tolist() != trees[number].heads][: k - 1]
         ]
@@ -116,21 +116,21 @@ def _by_chart(
     words, pointers = len(prediction), _pointer_scores(prediction)
     leaf, internal = prediction.leaf, prediction.internal[: words - 1]
     deprels = _beside_leaf(leaf, prediction.relations, Temperature())
-    rank = partial(decode.kbest_constrained, leaf, internal, relation=deprels, root=root)
+    rank = partial(decode.kbest_constrained, leaf, internal, deprel=deprels, root=root)
     decode.check_constraints(known, words, root=root)
-    ranked: list[decode.Constrained] = []
+    ranked: list[decode.ConstrainedTree] = []
     if prediction.head is not None and obeys(chosen.heads, allowed_arcs(known, words, root=root), known.spans):
         ranked = rank(replace(known, heads=dict(enumerate(chosen.heads, 1))), 1)
     if len(ranked) < k:
         first = [each.heads.tolist() for each in ranked]
-        ranked += [each for each in rank(known, k, votes=pointers) if each.heads.tolist() not in first]
+        ranked += [each for each in rank(known, k, head_scores=pointers) if each.heads.tolist() not in first]
         del ranked[k:]
     trees = label_trees([prediction] * len(ranked), [each.heads for each in ranked], [each.tags for each in ranked])
     constrained = [word - 1 for word in known.relations]
     for tree, each in zip(trees, ranked, strict=True):
         tree.fixed = frozenset(known.heads) | ({known.root} if known.root is not None else frozenset())
-        if each.relations is not None:
-            tree.deprels[constrained] = each.relations[constrained]
+        if each.deprels is not None:
+            tree.deprels[constrained] = each.deprels[constrained]
     best, best.others = trees[0], trees[1:]
     if probabilities or k > 1:
         leaves, nodes, _ = tag_scores([prediction], temperature.tags)
@@ -139,9 +139,9 @@ def _by_chart(
             nodes[0],
             known,
             [tree.heads for tree in trees],
-            relation=_beside_leaf(leaves[0], prediction.relations, temperature),
+            deprel=_beside_leaf(leaves[0], prediction.relations, temperature),
             root=root,
-            votes=None if pointers is None else pointers / temperature.tags,
+            head_scores=None if pointers is None else pointers / temperature.tags,
         )
         for tree, share in zip(trees, np.exp(given.trees).tolist(), strict=True):
             tree.probability = share
@@ -157,7 +157,7 @@ def arc_probabilities(predictions: Sequence[Prediction], temperature: float, *, 
     for row, prediction in enumerate(predictions):
         if (pointers := _pointer_scores(prediction)) is not None:
             given = decode.probabilities_given(
-                leaf[row, : len(pointers)], internal[row], Constraints(), votes=pointers / temperature
+                leaf[row, : len(pointers)], internal[row], Constraints(), head_scores=pointers / temperature
             )
             # Pointers say nothing about the leaf tag that goes with a head: that share is the tags' alone.
             sides = found[row].joint / np.maximum(found[row].head, LEAST)[:, None]
