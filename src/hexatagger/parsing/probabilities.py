@@ -5,8 +5,8 @@ sequences, or over those that obey the constraints. For probabilities the scores
 (see `calibrate`), which changes no tree and no order of trees. Which program it is:
 
     tags alone               the lattice (`decode.kbest`, `log_partition`, `arc_probabilities`), all sentences at once.
-                             Head probabilities are exact up to EXACT_HEADS words, sampled in longer sentences, and left out
-                             beyond HEAD_TABLE words.
+                             Head probabilities are exact up to EXACT_HEADS words, sampled in longer sentences, and
+                             left out beyond HEAD_TABLE words.
     tags + pointer scores    the chart, O(N⁴), one sentence at a time: the exact form of the objective that `choose`
                              approximates by reranking. The tree of `choose` stays the first one even if the chart has
                              a better one, so that asking for more never changes the tree. Sentences of more than
