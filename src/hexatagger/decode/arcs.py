@@ -22,7 +22,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hexatagger.decode.heads import heads
-from hexatagger.decode.lattice import Ints, Scores, Tags, check_scores, longest_first, refuse_impossible, size_batches
+from hexatagger.decode.lattice import (
+    Ints,
+    Scores,
+    Tags,
+    check_scores,
+    highest_scores,
+    longest_first,
+    refuse_impossible,
+    refuse_imprecise,
+    size_batches,
+)
 from hexatagger.decode.limits import EXACT_HEADS
 from hexatagger.decode.marginals import conditionals
 from hexatagger.decode.sampling import sample
@@ -115,6 +125,7 @@ def _exact(leaf: Scores, internal: Scores, sizes: Ints, numbers: Ints, *, width:
     every = np.arange(batch)
     shares, totals = _split_probabilities(leaf, internal)
     refuse_impossible(totals[every, sizes - 1], numbers)
+    refuse_imprecise(highest_scores(leaf, internal), totals[every, sizes - 1], sizes, numbers)
     left, right = _head_probabilities(shares, batch, width)
     to_left, to_right = _node_probabilities(shares, sizes)
     arcs = np.zeros((batch, width * words, words + 1))  # by width · dependent + leaf tag, and by head

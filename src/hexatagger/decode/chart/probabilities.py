@@ -13,7 +13,7 @@ from hexatagger.decode.chart.chart import LOG, Chart
 from hexatagger.decode.chart.constraints import Constraints, obeys
 from hexatagger.decode.chart.kbest import refuse_constraints
 from hexatagger.decode.chart.problem import Problem, log_share, make_problem, refuse_long, root_word
-from hexatagger.decode.lattice import Scores
+from hexatagger.decode.lattice import Scores, highest_scores, refuse_imprecise
 from hexatagger.decode.tree_scores import tree_scores
 from hexatagger.errors import DecodeError
 from hexatagger.tree import check_projective, is_projective, is_tree
@@ -60,7 +60,12 @@ def probabilities_given(
             sums = np.where(allowed, log_partition, -np.inf)
     elif allowed[0, 1:].any():
         chart = Chart(problem, LOG)
-        log_partition, sums = chart.total, chart.arc_sums()
+        log_partition = chart.total
+        if log_partition > -np.inf:
+            highest = highest_scores(problem.leaf[None], problem.internal[None])
+            highest = np.concatenate([highest, problem.arcs[None, :, 1:].max(1)], axis=1)
+            refuse_imprecise(highest, np.array([log_partition]), np.array([words]), np.array([0]))
+            sums = chart.arc_sums()
     if np.isneginf(log_partition):
         refuse_constraints(constraints, words, root)
     found = np.empty(len(trees))
