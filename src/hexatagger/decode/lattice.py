@@ -215,6 +215,8 @@ def check_scores(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> tu
     """Check shapes and values, and return arrays with 0 beyond the end of each sentence."""
     leaf_scores, internal_scores = np.asarray(leaf, np.float64), np.asarray(internal, np.float64)
     sizes = np.asarray(lengths, np.intp)
+    if leaf_scores.ndim < 3 and leaf_scores.size == 0:
+        leaf_scores = np.zeros((sizes.size, 0, 2))
     batch, words = leaf_scores.shape[:2] if leaf_scores.ndim == 3 else (-1, -1)
     if leaf_scores.shape != (batch, words, 2) or sizes.shape != (batch,):
         raise DecodeError(f"leaf {leaf_scores.shape} and lengths {sizes.shape} must be (batch, words, 2) and (batch,)")

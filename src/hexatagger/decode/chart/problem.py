@@ -122,7 +122,7 @@ def make_problem(
     leaves, nodes, _ = check_scores(np.asarray(leaf, np.float64).reshape(1, words, 2), nodes, [words])
     choices = deprel_scores(deprel, words, root)
     check_constraints(constraints, words, root=root)
-    pointers = None if head_scores is None else np.asarray(head_scores, np.float64)
+    pointers = None if head_scores is None else np.asarray(head_scores if words else np.zeros((0, 1)), np.float64)
     if pointers is not None and (pointers.shape != (words, words + 1) or not np.isfinite(pointers).all()):
         raise DecodeError(
             f"head_scores {pointers.shape} must be finite and ({words}, {words + 1}): every head of every word"
