@@ -1,6 +1,7 @@
 """Empty sentences and batches without sentences, in every shape that a program may make of them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,12 @@ BATCHED: list[Callable[..., Any]] = [
     best,
     log_partition,
     arc_probabilities,
-    lambda *batch: arc_probabilities(*batch, leaf_tags=False),
-    lambda *batch: arc_probabilities(*batch, exact_words=0),
-    lambda *batch: candidates(*batch, 4),
-    lambda *batch: kbest(*batch, 4),
-    lambda *batch: sample(*batch, 3),
-    lambda *batch: sample(*batch, 0),
+    partial(arc_probabilities, leaf_tags=False),
+    partial(arc_probabilities, exact_words=0),
+    partial(candidates, rounds=4),
+    partial(kbest, k=4),
+    partial(sample, n=3),
+    partial(sample, n=0),
     lambda *batch: marginals(*batch).log_partition,
 ]
 
@@ -78,7 +79,8 @@ def test_no_trees_and_no_sequences() -> None:
 @pytest.mark.parametrize("deprel", [None, np.zeros((0, 2, 3))])
 @pytest.mark.parametrize("head_scores", [None, np.zeros((0, 1)), []])
 def test_the_chart_of_an_empty_sentence(deprel: Any, head_scores: Any) -> None:
-    for scores in (([], []), (np.zeros((0, 2)), np.zeros((0, 4)))):
+    shapes: list[tuple[Any, Any]] = [([], []), (np.zeros((0, 2)), np.zeros((0, 4)))]
+    for scores in shapes:
         assert best_constrained(*scores, Constraints(), deprel=deprel, root=[0]).heads.tolist() == []
         [only] = kbest_constrained(*scores, Constraints(), 3, deprel=deprel, root=[0], head_scores=head_scores)
         assert only.tags.tolist() == only.heads.tolist() == []

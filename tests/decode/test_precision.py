@@ -1,6 +1,7 @@
 """Scores so large that rounding hides differences between sequences: an error, never a wrong probability."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ PROBABILITIES: list[Callable[..., Any]] = [
     marginals,
     log_partition,
     arc_probabilities,
-    lambda *batch: sample(*batch, 3),
-    lambda *batch: kbest(*batch, 2),
+    partial(sample, n=3),
+    partial(kbest, k=2),
     lambda leaf, internal, lengths: probabilities_given(leaf[0], internal[0], Constraints(root=2)),
 ]
 

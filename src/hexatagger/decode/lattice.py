@@ -36,7 +36,7 @@ INTERNAL_TAGS = (Hexatag.L_HEAD_L, Hexatag.L_HEAD_R, Hexatag.R_HEAD_L, Hexatag.R
 
 LEVELS = 12
 """Initial number of depth levels; UD treebanks need 6 to 9."""
-_HIGHEST = 1e300
+HIGHEST = 1e300
 """Highest score, so that sums do not overflow; scores below −1e300, the masks of some programs, count as −inf."""
 _PRECISION = 1e-6
 """How far rounding may change a probability."""
@@ -231,12 +231,12 @@ def check_scores(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> tu
     inner = max(0, words - 1)
     for name, scores, ends in (("leaf", leaf_scores, sizes), ("internal", internal_scores[:, :inner], sizes - 1)):
         inside = places[None, : scores.shape[1]] < ends[:, None, None]
-        if (~(scores <= _HIGHEST))[np.broadcast_to(inside, scores.shape)].any():
+        if (~(scores <= HIGHEST))[np.broadcast_to(inside, scores.shape)].any():
             raise DecodeError(
-                f"{name} scores contain NaN, +inf or a number above {_HIGHEST:.0e}: a score is a finite number or -inf "
+                f"{name} scores contain NaN, +inf or a number above {HIGHEST:.0e}: a score is a finite number or -inf "
                 "(forbidden)"
             )
-        low = scores < -_HIGHEST
+        low = scores < -HIGHEST
         scores = np.where(low, -np.inf, scores) if low.any() else scores
         found.append(scores if inside.all() else np.where(inside, scores, 0.0))
     return found[0], found[1], sizes

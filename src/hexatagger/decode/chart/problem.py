@@ -4,6 +4,7 @@ What a deprel constraint adds to a leaf can depend on whether the word is the ro
 deprels and others. So a problem can have a second table of leaf scores, for the root word: one chart suffices.
 """
 
+import itertools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from hexatagger.decode.chart.constraints import Constraints, allowed_arcs, arc_scores, check_constraints
 from hexatagger.decode.heads import heads
-from hexatagger.decode.lattice import Bools, Ints, Scores, Tags, check_scores
+from hexatagger.decode.lattice import HIGHEST, Bools, Ints, Scores, Tags, check_scores
 from hexatagger.decode.limits import CHART, SERVICE
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import Hexatag
@@ -123,20 +124,20 @@ def make_problem(
     choices = deprel_scores(deprel, words, root)
     check_constraints(constraints, words, root=root)
     pointers = None if head_scores is None else np.asarray(head_scores if words else np.zeros((0, 1)), np.float64)
-    if pointers is not None and (pointers.shape != (words, words + 1) or not np.isfinite(pointers).all()):
+    if pointers is not None and (pointers.shape != (words, words + 1) or not (np.abs(pointers) <= HIGHEST).all()):
         raise DecodeError(
             f"head_scores {pointers.shape} must be finite and ({words}, {words + 1}): every head of every word"
         )
     allowed = allowed_arcs(constraints, words, root=root)
     scores, root_scores = leaves[0].copy(), leaves[0].copy()
-    for word, deprels in constraints.relations.items() if choices is not None else ():
-        for table, is_root in ((scores, False), (root_scores, True)):
+    if choices is not None:
+        for (word, deprels), is_root in itertools.product(constraints.relations.items(), (False, True)):
             kind = is_root if root else None
             # A word that may have one kind of deprels only is never scored as the other.
-            if not (names := fitting(deprels, kind, root)):
-                kind, names = not is_root, fitting(deprels, not is_root, root)
+            if not (numbers := fitting(deprels, kind, root)):
+                kind, numbers = not is_root, fitting(deprels, not is_root, root)
             every = fitting(range(choices.shape[2]), kind, root)
-            table[word - 1] += weigh(choices[word - 1], names, every)
+            (root_scores if is_root else scores)[word - 1] += weigh(choices[word - 1], numbers, every)
     spans = [(first, last) for first, last in sorted(set(constraints.spans)) if 0 < last - first < words - 1]
     root_scores = np.where(allowed[0, 1:, None], root_scores, scores)
     differ = not np.array_equal(scores, root_scores)
