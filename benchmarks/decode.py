@@ -1,8 +1,8 @@
-"""Decoding speed: from scores to heads, on one core, by sentence length.
+"""Decoding speed from scores to heads on one core, by sentence length.
 
-Scores are like those of a trained tagger: a random projective tree of bounded depth is drawn for each sentence, its
-tags get a bonus and all tags noise, so that a part of the sentences is illegal before decoding. Flat noise, for which
-the best path wanders deep, is measured beside it.
+Scores resemble those of a trained tagger: for each sentence a random projective tree of bounded depth is drawn, its
+tags get a bonus, and all tags get noise, so that some sequences are illegal before decoding. Pure noise, where the best
+path goes deep, is measured too.
 """
 
 import os
@@ -24,13 +24,13 @@ from results import save
 LENGTHS = (8, 25, 64, 128, 256, 512, 1024, 4096)
 BATCH = 128
 ROUNDS = 40
-"""Runs of a batch, fewer where one takes long."""
+"""Runs of a batch; fewer for long sentences."""
 
 Scores = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]
 
 
 def random_tree(randomness: np.random.Generator, size: int) -> list[int]:
-    """Draw a projective tree as language has them: clauses of about 12 words, each under a word of the one before."""
+    """Draw a projective tree like those of language: clauses of about 12 words, each attached to the one before."""
     result = [0] * size
     anchor = 0
     for begin in range(0, size, 12):
@@ -73,7 +73,7 @@ def illegal_share(scores: Scores) -> float:
 
 
 def seconds(scores: Scores) -> float:
-    """Time of one batch from scores to heads: the best of several runs, as near to a quiet core as a busy one gets."""
+    """Return the time of one batch from scores to heads: the best of several runs, as other work slows some down."""
     runs = []
     for _ in range(max(5, ROUNDS * 64 // max(64, scores[0].shape[1]))):
         begin = time.perf_counter()

@@ -1,8 +1,8 @@
-"""Exact decoders of arc scores, for the biaffine baseline: best projective tree and best tree, both with one root.
+"""Exact decoders of arc scores for the biaffine baseline: the best projective tree and the best tree, with one root.
 
-Eisner (1996) for projective trees; Chu and Liu (1965), Edmonds (1967) for all trees. Scores are (words + 1, words + 1),
-row = dependent, column = head, 0 = the root; row 0 is not looked at. One root, exactly: every tree has an arc from the
-root, so with a penalty on those arcs greater than all other differences the best tree has just one.
+Eisner (1996) for projective trees, O(N³); Chu and Liu (1965) and Edmonds (1967) for all trees, O(N³). Scores are
+(words + 1, words + 1): row = dependent, column = head, 0 = root; row 0 is ignored. Both are exact for trees with one
+root: every tree has an arc from the root, so with a penalty on these arcs larger than all differences the best has one.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ Scores = NDArray[np.float64]
 
 
 def one_root(scores: Scores) -> Scores:
-    """Return scores that make more than one arc from the root too expensive, and arcs that cannot be impossible."""
+    """Return scores with the penalty on arcs from the root, and −inf for self-loops and row 0."""
     size = len(scores)
     made = np.array(scores, np.float64)
     made[np.arange(size), np.arange(size)] = -np.inf
@@ -29,13 +29,13 @@ def best_tree(scores: Scores) -> list[int]:
 
 
 def _edmonds(scores: Scores) -> list[int]:
-    """Return the best head of every node; those of the root (node 0) mean nothing."""
+    """Return the best head of every node; that of node 0 is undefined."""
     heads = np.argmax(scores, axis=1)
     heads[0] = 0
     cycle = _cycle(heads.tolist())
     if cycle is None:
         return [int(head) for head in heads]
-    # Make one node of the cycle, solve what is left, and break the cycle where the solution enters it.
+    # Contract the cycle to one node, solve the rest, and break the cycle where the solution enters it.
     inside = np.zeros(len(scores), bool)
     inside[cycle] = True
     rest = np.flatnonzero(~inside)
@@ -43,7 +43,7 @@ def _edmonds(scores: Scores) -> list[int]:
     size = len(rest) + 1
     smaller = np.full((size, size), -np.inf)
     smaller[:-1, :-1] = scores[np.ix_(rest, rest)]
-    out = scores[np.ix_(rest, members)]  # words outside that depend on the cycle
+    out = scores[np.ix_(rest, members)]  # scores of outside words as dependents of the cycle
     leaving = out.argmax(1)
     smaller[:-1, -1] = out.max(1)
     into = scores[np.ix_(members, rest)] - scores[members, heads[members]][:, None]
@@ -61,7 +61,7 @@ def _edmonds(scores: Scores) -> list[int]:
 
 
 def _cycle(heads: list[int]) -> list[int] | None:
-    """Return the nodes of a cycle, None if there is none."""
+    """Return the nodes of a cycle, or None if there is none."""
     state = [0] * len(heads)
     state[0] = 2
     for start in range(1, len(heads)):
@@ -81,7 +81,7 @@ def best_projective(scores: Scores) -> list[int]:
     """Return the heads of the best projective tree."""
     made = one_root(scores)
     size = len(made)
-    # Of spans i..j: `opened` are an arc between i and j, `closed` are done; 0: head on the right, 1: head on the left.
+    # Spans i..j: `opened` are incomplete (an arc between i and j), `closed` complete; 0: head right, 1: head left.
     closed = np.full((2, size, size), -np.inf)
     closed[:, np.arange(size), np.arange(size)] = 0.0
     opened = np.full((2, size, size), -np.inf)

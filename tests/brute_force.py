@@ -1,4 +1,4 @@
-"""Oracles by enumeration: slow, obvious, and written without the code they judge."""
+"""Oracles by enumeration: slow, obvious, and independent of the code they test."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ Sequence6 = tuple[int, ...]
 
 
 def is_tree(heads: Sequence[int]) -> bool:
-    """Walk up from every word: all walks end at 0, one word hangs there."""
+    """Walk up from every word: all walks end at 0, and one word is its child."""
     for word in range(1, len(heads) + 1):
         seen = set()
         while word and word not in seen:
@@ -20,7 +20,7 @@ def is_tree(heads: Sequence[int]) -> bool:
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Compare every two arcs, the root's included, which comes from far left."""
+    """Compare all pairs of arcs; the arc from the root comes from the far left."""
     arcs = [tuple(sorted((head if head else -1, word))) for word, head in enumerate(heads, 1)]
     crossing = any(a < c < b < d for (a, b), (c, d) in itertools.permutations(arcs, 2))
     root = heads.index(0) + 1
@@ -36,7 +36,7 @@ def projective_trees(size: int) -> Iterator[tuple[int, ...]]:
 
 @cache
 def legal_sequences(size: int) -> tuple[Sequence6, ...]:
-    """Return the tags of every binary tree with `size` leaves and a head side on every node, by building them all."""
+    """Return the tags of all binary trees with `size` leaves and a head side on every node."""
     return tuple(_sequences(size, right_child=False))
 
 
@@ -53,10 +53,10 @@ def _sequences(size: int, *, right_child: bool) -> tuple[Sequence6, ...]:
 
 
 def score(tags: Sequence[int], leaf: Sequence[Sequence[float]], internal: Sequence[Sequence[float]]) -> float:
-    """Add up the scores of a sequence."""
+    """Return the sum of the scores of a sequence."""
     return sum(internal[place // 2][tag - 2] if place % 2 else leaf[place // 2][tag] for place, tag in enumerate(tags))
 
 
 def best(leaf: Sequence[Sequence[float]], internal: Sequence[Sequence[float]]) -> Sequence6:
-    """Try every legal sequence; of equals, the first in dictionary order."""
+    """Try every legal sequence; ties go to the first in lexicographic order."""
     return min(legal_sequences(len(leaf)), key=lambda tags: (-score(tags, leaf, internal), tags))

@@ -1,4 +1,4 @@
-"""Scores for the tests of everything that is read off the lattice, and sums over all legal sequences."""
+"""Scores for the tests of the lattice, and sums over all legal sequences."""
 
 import math
 from collections import defaultdict
@@ -17,14 +17,14 @@ Problem = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @st.composite
 def problems(draw: st.DrawFn, max_size: int = 6, *, forbidden: bool = True) -> Problem:
-    """Scores of a sentence with at least one legal sequence; some tags may be forbidden."""
+    """Draw scores of a sentence with at least one legal sequence; some tags may be forbidden."""
     size = draw(st.integers(1, max_size))
     values = st.one_of(st.integers(-3, 3).map(float), st.floats(-5, 5))
     row = st.lists(values, min_size=2, max_size=2)
     leaf = np.array([draw(row) for _ in range(size)])
     internal = np.array([draw(row) + draw(row) for _ in range(size - 1)]).reshape(size - 1, 4)
     if forbidden and draw(st.booleans()):
-        # One sequence stays possible, of the others any tag may go.
+        # One sequence stays possible; any other tag may be forbidden.
         kept = draw(st.sampled_from(brute_force.legal_sequences(size)))
         for place in range(2 * size - 1):
             scores = internal[place // 2] if place % 2 else leaf[place // 2]
@@ -45,7 +45,7 @@ def enumerate_all(problem: Problem) -> dict[tuple[int, ...], float]:
 
 
 def by_tree(problem: Problem) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]:
-    """Return for every tree its sequences that are possible, with their probabilities."""
+    """Return the possible sequences of every tree, with their probabilities."""
     found = defaultdict(list)
     for tags, share in enumerate_all(problem).items():
         if share > 0:
@@ -54,7 +54,7 @@ def by_tree(problem: Problem) -> dict[tuple[int, ...], list[tuple[float, tuple[i
 
 
 def stacked(cases: Sequence[Problem]) -> tuple[NDArray[np.float64], NDArray[np.float64], list[int]]:
-    """Put sentences into a batch, with NaN behind their ends."""
+    """Stack sentences into a batch, padded with NaN."""
     lengths = [len(leaf) for leaf, _ in cases]
     longest = max(lengths, default=0)
     leaves = np.full((len(cases), longest, 2), np.nan)
@@ -66,7 +66,7 @@ def stacked(cases: Sequence[Problem]) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def random_problem(size: int, seed: int, scale: float = 2.0) -> Problem:
-    """Normalised random scores of a sentence of any length."""
+    """Return normalised random scores of a sentence."""
     randomness = np.random.default_rng(seed)
     leaf = randomness.normal(size=(size, 2), scale=scale)
     internal = randomness.normal(size=(max(0, size - 1), 4), scale=scale)

@@ -1,4 +1,4 @@
-"""Random trees, relations and sentences for hypothesis."""
+"""Hypothesis strategies: random trees, deprels and sentences."""
 
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ deprels = st.sampled_from(["nsubj", "obj", "obl:arg", "conj", "punct", "a|b", "a
 
 @st.composite
 def trees(draw: st.DrawFn, max_size: int = 12) -> list[int]:
-    """Heads of any tree with one root: words are hung in random order under one that hangs already."""
+    """Draw the heads of any tree with one root: in random order, words are attached to a word of the tree."""
     size = draw(st.integers(1, max_size))
     order = draw(st.permutations(range(1, size + 1)))
     heads = [0] * size
@@ -25,7 +25,7 @@ def trees(draw: st.DrawFn, max_size: int = 12) -> list[int]:
 
 @st.composite
 def projective_trees(draw: st.DrawFn, max_size: int = 12) -> list[int]:
-    """Heads of a projective tree: a random word heads an interval, what is beside it is cut into intervals."""
+    """Draw the heads of a projective tree: a random word heads an interval, and the rest is cut into intervals."""
     heads = [0] * draw(st.integers(1, max_size))
     todo = [(0, len(heads), 0)]
     while todo:
@@ -42,7 +42,7 @@ def projective_trees(draw: st.DrawFn, max_size: int = 12) -> list[int]:
 
 @st.composite
 def sentences(draw: st.DrawFn) -> Sentence:
-    """A sentence with everything CoNLL-U can hold."""
+    """Draw a sentence with everything CoNLL-U can hold."""
     heads = draw(trees(8))
     columns = st.one_of(st.just("_"), text)
     words = [Word(number, draw(text), head=head, deprel=draw(deprels)) for number, head in enumerate(heads, 1)]
@@ -65,7 +65,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
 
 @st.composite
 def parsed_sentences(draw: st.DrawFn) -> Sentence:
-    """A sentence with everything that a parser can add; `repr` shows what `==` does not compare."""
+    """Draw a sentence with everything a parser can add; `repr` shows what `==` does not compare."""
     shares, places = st.one_of(st.none(), st.floats(0, 1)), st.one_of(st.none(), st.integers(0, 1000))
     sentence = draw(sentences())
     for each in (*sentence, *sentence.multiwords):

@@ -127,6 +127,13 @@ def test_one_tree_with_too_many_sequences(monkeypatch: pytest.MonkeyPatch) -> No
     assert found[1].heads.tolist() != found[0].heads.tolist()
 
 
+def test_a_sentence_too_long_for_a_chart_gets_the_trees_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["hexatagger.decode.kbest"], "_ROUNDS", 5)
+    monkeypatch.setattr(sys.modules["hexatagger.decode.kbest"], "CHART", 8)
+    [found] = kbest(*stacked([flat(4)]), 4)
+    assert [tree.heads.tolist() for tree in found] == [[5, 5, 5, 5, 0, 5, 5, 5, 5]]
+
+
 def test_empty_sentences_and_bad_numbers() -> None:
     none, single = kbest(np.zeros((2, 1, 2)), np.zeros((2, 0, 4)), [0, 1], 3)
     assert [(tree.heads.tolist(), tree.log_probability) for tree in none] == [([], 0)]

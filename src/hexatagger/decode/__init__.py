@@ -12,7 +12,8 @@ For a batch of sentences, from tag scores alone (the base system):
     tree_scores         the same for trees: all sequences of a tree together
 
 For one sentence with `Constraints` or head scores (extensions of ours, by a chart): `best_constrained`,
-`kbest_constrained` and `probabilities_given`. All take leaf and internal scores as `best` does.
+`kbest_constrained` and `probabilities_given`, with their cost from `chart_cost`. All take leaf and internal scores as
+`best` does.
 
 "Tag scores plus head (pointer) scores" is one objective. The chart optimises it exactly in O(N⁴); reranking the trees
 of the k best sequences (`candidates`) is its documented approximation in linear time.
@@ -22,6 +23,7 @@ from hexatagger.decode.arcs import Arcs, arc_probabilities
 from hexatagger.decode.chart.constraints import Constraints, check_constraints
 from hexatagger.decode.chart.kbest import ConstrainedTree, best_constrained, kbest_constrained
 from hexatagger.decode.chart.probabilities import Conditional, probabilities_given
+from hexatagger.decode.chart.problem import chart_cost
 from hexatagger.decode.heads import heads
 from hexatagger.decode.kbest import RankedTree, candidates, kbest
 from hexatagger.decode.marginals import Marginals, log_partition, marginals
@@ -40,6 +42,7 @@ __all__ = [
     "best",
     "best_constrained",
     "candidates",
+    "chart_cost",
     "check_constraints",
     "heads",
     "kbest",

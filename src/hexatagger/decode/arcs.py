@@ -22,11 +22,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hexatagger.decode.heads import heads
-from hexatagger.decode.lattice import Ints, Scores, Tags, check_scores, longest_first, refuse_impossible, size_batches
+from hexatagger.decode.lattice import (
+    Ints,
+    Scores,
+    Tags,
+    check_scores,
+    highest_scores,
+    longest_first,
+    refuse_impossible,
+    refuse_imprecise,
+    size_batches,
+)
 from hexatagger.decode.limits import EXACT_HEADS
 from hexatagger.decode.marginals import conditionals
 from hexatagger.decode.sampling import sample
 from hexatagger.decode.span_views import left_parts, right_parts, walk, whole
+from hexatagger.errors import DecodeError
 
 SAMPLES = 1000
 """Default number of samples for sentences that are too long to be exact."""
@@ -59,9 +70,15 @@ class Arcs:
 
     @property
     def error(self) -> Scores:
-        """Standard error of every probability in `head`: (words, words + 1); 0 where they are exact."""
-        head = self.head
-        return np.sqrt(head * (1 - head) / self.samples) if self.samples else np.zeros_like(head)
+        """Standard error of every probability in `head`: (words, words + 1); 0 if they are exact.
+
+        Estimated from the frequencies with one sample more of each outcome, so that it is not 0 for a head that is in
+        none or all of the samples.
+        """
+        if self.exact:
+            return np.zeros_like(self.head)
+        share = (self.head * self.samples + 1) / (self.samples + 2)
+        return np.sqrt(share * (1 - share) / self.samples)
 
 
 def arc_probabilities(
@@ -85,12 +102,15 @@ def arc_probabilities(
     [[0.375, 0.0, 0.375, 0.25], [0.25, 0.375, 0.0, 0.375], [0.375, 0.25, 0.375, 0.0]]
     """
     leaf_scores, internal_scores, sizes = check_scores(leaf, internal, lengths)
-    found = [Arcs(np.zeros((0, 2, 1)), 0)] * len(sizes)
+    if samples < 1:
+        raise DecodeError(f"samples is {samples}: at least 1 is needed")
+    width = 2 if leaf_tags else 1
+    found = [Arcs(np.zeros((0, width, 1)), 0)] * len(sizes)
     order = longest_first(sizes)
     for numbers in size_batches(order[sizes[order] <= exact_words], sizes, cells=_CELLS, power=3, least=4, near=0.92):
         longest = int(sizes[numbers[0]])
         leaves, nodes = leaf_scores[numbers, :longest], internal_scores[numbers, : longest - 1]
-        joint = _exact(leaves, nodes, sizes[numbers], numbers, width=2 if leaf_tags else 1)
+        joint = _exact(leaves, nodes, sizes[numbers], numbers, width=width)
         for number, size, shares in zip(numbers.tolist(), sizes[numbers].tolist(), joint, strict=True):
             found[number] = Arcs(shares[:size, :, : size + 1], 0)
     for number in order[sizes[order] > exact_words].tolist():
@@ -115,6 +135,7 @@ def _exact(leaf: Scores, internal: Scores, sizes: Ints, numbers: Ints, *, width:
     every = np.arange(batch)
     shares, totals = _split_probabilities(leaf, internal)
     refuse_impossible(totals[every, sizes - 1], numbers)
+    refuse_imprecise(highest_scores(leaf, internal), totals[every, sizes - 1], sizes, numbers)
     left, right = _head_probabilities(shares, batch, width)
     to_left, to_right = _node_probabilities(shares, sizes)
     arcs = np.zeros((batch, width * words, words + 1))  # by width · dependent + leaf tag, and by head

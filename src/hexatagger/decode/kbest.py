@@ -10,7 +10,7 @@ it is itself varied only after the word where it deviated, so every sequence com
 sentence. The enumeration ends with the k-th distinct tree.
 
 If a tree has too many sequences, trees are enumerated instead (see `chart.kbest`): 2k charts of O(N⁴), whatever the
-scores are.
+scores are. Sentences that are too long for a chart get the trees that were found.
 
 Tags plus head scores: a pointer model (an extension of ours) scores every head of every word besides the tags. "Tag
 scores plus head scores" is one objective. Its exact form is the chart (`kbest_constrained` with `head_scores`, O(N⁴)).
@@ -39,6 +39,7 @@ from hexatagger.decode.lattice import (
     moves,
     size_batches,
 )
+from hexatagger.decode.limits import CHART
 from hexatagger.decode.marginals import log_partition
 from hexatagger.decode.tree_scores import sequence_scores_unchecked, tree_scores_unchecked
 from hexatagger.decode.viterbi import best
@@ -93,7 +94,7 @@ def kbest(
     """Return the k best distinct trees of each sentence, best first, or all if there are fewer; scores as for `best`.
 
     `log_partitions` is the result of `log_partition`, if it is known already. O(N) per enumerated sequence, usually
-    few more than k; in the worst case 2k charts of O(N⁴).
+    few more than k; in the worst case 2k charts of O(N⁴), or fewer than k trees for sentences too long for a chart.
 
     >>> [trees] = kbest(np.zeros((1, 2, 2)), np.log([[[3, 1, 9, 9]]]), [2], 5)
     >>> [(tree.heads.tolist(), f"{np.exp(tree.log_probability):.2f}") for tree in trees]
@@ -107,6 +108,8 @@ def kbest(
     listed, unfinished = _enumerate(leaf_scores, internal_scores, sizes, k, _ROUNDS)
     for number in unfinished:
         size = int(sizes[number])
+        if size > CHART:
+            continue
         leaves, nodes = leaf_scores[number, :size], internal_scores[number, : size - 1]
         found = ranked_trees(unconstrained(leaves, nodes), first=listed[number][0][1])
         listed[number] = [(heads([tags])[0], tags) for _, tags in itertools.islice(found, k)]

@@ -36,6 +36,10 @@ INTERNAL_TAGS = (Hexatag.L_HEAD_L, Hexatag.L_HEAD_R, Hexatag.R_HEAD_L, Hexatag.R
 
 LEVELS = 12
 """Initial number of depth levels; UD treebanks need 6 to 9."""
+HIGHEST = 1e300
+"""Highest score, so that sums do not overflow; scores below −1e300, the masks of some programs, count as −inf."""
+_PRECISION = 1e-6
+"""How far rounding may change a probability."""
 
 
 def next_depth(depth: int, tag: Hexatag) -> int | None:
@@ -183,10 +187,36 @@ def refuse_impossible(totals: Scores, numbers: Ints) -> None:
         raise DecodeError(f"sentence {number} of the batch has no legal sequence: too many tags are forbidden (-inf)")
 
 
+def refuse_imprecise(highest: Scores, totals: Scores, sizes: Ints, numbers: Ints) -> None:
+    """Raise DecodeError if rounding could change probabilities by more than `_PRECISION`.
+
+    `highest` are the highest scores of the places of each sentence (batch, places), and `totals` log partition
+    functions. On every path that matters, no partial sum is larger than the sum of the highest scores plus the gap
+    between these and the total. Scores that no such path has, as of masks, do not count.
+    """
+    largest = np.abs(highest).sum(1) + np.abs(totals - highest.sum(1))
+    if (wrong := np.spacing(largest) * sizes > _PRECISION).any():
+        row = int(wrong.argmax())
+        raise DecodeError(
+            f"the scores of sentence {int(numbers[row]) + 1} of the batch are too large for probabilities: they add up "
+            f"to {largest[row]:.1e}, where rounding hides differences between trees. Subtract the highest score of "
+            "every place (log-softmax), or divide them by a temperature"
+        )
+
+
+def highest_scores(leaf: Scores, internal: Scores) -> Scores:
+    """Return the highest score of every place: (batch, places)."""
+    # subtle: maxima of slices, as those along a short axis are many times slower
+    nodes = np.maximum(np.maximum(internal[..., 0], internal[..., 1]), np.maximum(internal[..., 2], internal[..., 3]))
+    return np.concatenate([np.maximum(leaf[..., 0], leaf[..., 1]), nodes], axis=1)
+
+
 def check_scores(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> tuple[Scores, Scores, Ints]:
     """Check shapes and values, and return arrays with 0 beyond the end of each sentence."""
     leaf_scores, internal_scores = np.asarray(leaf, np.float64), np.asarray(internal, np.float64)
     sizes = np.asarray(lengths, np.intp)
+    if leaf_scores.ndim < 3 and leaf_scores.size == 0:
+        leaf_scores = np.zeros((sizes.size, 0, 2))
     batch, words = leaf_scores.shape[:2] if leaf_scores.ndim == 3 else (-1, -1)
     if leaf_scores.shape != (batch, words, 2) or sizes.shape != (batch,):
         raise DecodeError(f"leaf {leaf_scores.shape} and lengths {sizes.shape} must be (batch, words, 2) and (batch,)")
@@ -201,7 +231,12 @@ def check_scores(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> tu
     inner = max(0, words - 1)
     for name, scores, ends in (("leaf", leaf_scores, sizes), ("internal", internal_scores[:, :inner], sizes - 1)):
         inside = places[None, : scores.shape[1]] < ends[:, None, None]
-        if ((scores != scores) | (scores == np.inf))[np.broadcast_to(inside, scores.shape)].any():
-            raise DecodeError(f"{name} scores contain NaN or +inf: a score is a finite number or -inf (forbidden)")
+        if (~(scores <= HIGHEST))[np.broadcast_to(inside, scores.shape)].any():
+            raise DecodeError(
+                f"{name} scores contain NaN, +inf or a number above {HIGHEST:.0e}: a score is a finite number or -inf "
+                "(forbidden)"
+            )
+        low = scores < -HIGHEST
+        scores = np.where(low, -np.inf, scores) if low.any() else scores
         found.append(scores if inside.all() else np.where(inside, scores, 0.0))
     return found[0], found[1], sizes

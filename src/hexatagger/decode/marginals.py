@@ -4,7 +4,8 @@ A network scores tags one by one, but only legal sequences are trees. Scores are
 probability of a sequence is exp(sum of its scores) / Z. This is forward-backward on the table of `best`, in the log
 semiring: one table for the sentences, one for the reversed sentences.
 
-The result is exact up to rounding at any length, in O(N · depth) per sentence. Up to 64 words the table has all levels
+The result is exact up to rounding at any length, in O(N · depth) per sentence. Scores so large that rounding would show
+are refused. Up to 64 words the table has all levels
 of depth. For longer sentences the row "deeper" bounds the mass beyond the levels, which are doubled until the bound is
 below a share of 1e-12.
 """
@@ -21,10 +22,12 @@ from hexatagger.decode.lattice import (
     Scores,
     check_scores,
     fill,
+    highest_scores,
     longest_first,
     max_depth,
     moves,
     refuse_impossible,
+    refuse_imprecise,
     size_batches,
     total,
 )
@@ -103,6 +106,8 @@ def log_tables(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[In
             if (total(steps, value) > bound - _LOST).all():
                 break
             levels = min(2 * levels, int(max_depth(longest)))
+        highest = highest_scores(leaf[numbers, :longest], internal[numbers, : longest - 1])
+        refuse_imprecise(highest, total(steps, value), sizes[numbers], numbers)
         yield numbers, steps, value
 
 

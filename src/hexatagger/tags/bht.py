@@ -93,12 +93,10 @@ def heads_to_tree(heads: Iterable[int], order: Order = "left") -> BHT:
                 for dependent in reversed(lefts[job]) if side == "left" else rights[job]:
                     jobs += [dependent, "R" if side == "left" else "L"]
             todo += reversed(jobs)
-        elif job == "R":
-            dependent_tree, node = stack.pop(), stack.pop()
-            stack.append(BHT(side="R", left=dependent_tree, right=node))
         else:
-            dependent_tree, node = stack.pop(), stack.pop()
-            stack.append(BHT(side="L", left=node, right=dependent_tree))
+            subtree, node = stack.pop(), stack.pop()
+            left, right = (subtree, node) if job == "R" else (node, subtree)
+            stack.append(BHT(side=job, left=left, right=right))
     return stack.pop()
 
 

@@ -1,8 +1,10 @@
+import contextlib
 import itertools
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +18,13 @@ from hexatagger.decode import (
     arc_probabilities,
     best,
     best_constrained,
+    chart_cost,
     kbest,
     kbest_constrained,
     probabilities_given,
 )
 from hexatagger.decode.chart import problem as chart_problem
+from hexatagger.decode.chart.chart import Chart
 from hexatagger.errors import ConstraintError, DecodeError, HexataggerError
 from hexatagger.tags import to_heads
 from lattice_cases import Problem, problems, random_problem
@@ -223,6 +227,73 @@ def test_without_constraints_everything_is_that_of_the_lattice(scale: float) -> 
     np.testing.assert_allclose(given.trees, [tree.log_probability for tree in trees], atol=1e-9)
 
 
+@pytest.fixture
+def charts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of words of every chart that is filled."""
+    filled: list[int] = []
+    fill = Chart.__init__
+
+    def count(self: Chart, problem: Any, semiring: Any) -> None:
+        filled.append(len(problem.leaf))
+        fill(self, problem, semiring)
+
+    monkeypatch.setattr(Chart, "__init__", count)
+    return filled
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_one_chart_for_words_that_may_be_the_root_or_not(sides: int, charts: list[int]) -> None:
+    size = 12
+    problem = random_problem(size, 1)
+    deprel = random_problem(size * 3, 2)[0].reshape(size, 2, 3)[:, :sides]
+    known = Constraints(relations={word: [0, 1] for word in range(1, size + 1)})
+    found = best_constrained(*problem, known, deprel=deprel, root=[0])
+    probabilities_given(*problem, known, [found.heads], deprel=deprel, root=[0])
+    assert len(charts) <= 2
+
+
+def test_more_spans_than_there_are(charts: list[int]) -> None:
+    """All spans of 30 words, 100 times each: not more work than once."""
+    size = 30
+    spans = [(first, last) for first in range(1, size + 1) for last in range(first, size + 1)] * 100
+    with pytest.raises(ConstraintError, match="words 1 to 2 are one span"):
+        best_constrained(*random_problem(size, 1), Constraints(spans=spans))
+    assert len(charts) <= 2
+    [nested] = kbest_constrained(*random_problem(size, 1), Constraints(spans=[(3, 9), (4, 7)] * 1000), 1)
+    assert is_unit(tuple(nested.heads.tolist()), 3, 9)
+    assert is_unit(tuple(nested.heads.tolist()), 4, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "k", "probabilities"),
+    [
+        (Constraints(root=2), 1, False),
+        (Constraints(root=2), 1, True),
+        (Constraints(heads={3: 1}, relations={2: [0, 1]}), 4, True),
+        (Constraints(spans=[(1, 2)], heads={1: 3, 2: 3}), 3, True),
+        (Constraints(forbidden=[(3, head) for head in range(9) if head != 3]), 1, False),
+    ],
+)
+def test_the_cost_covers_the_charts(given: Constraints, k: int, probabilities: bool, charts: list[int]) -> None:
+    size = 8
+    problem = random_problem(size, 1)
+    deprel = random_problem(size * 3, 2)[0].reshape(size, 2, 3)
+    with contextlib.suppress(ConstraintError):
+        kbest_constrained(*problem, given, k, deprel=deprel, root=[0])
+        if probabilities:
+            probabilities_given(*problem, given, deprel=deprel, root=[0])
+    cost = chart_cost(size, given, k=k, probabilities=probabilities, root=[0])
+    assert 0 < len(charts) * size**4 <= cost
+
+
+def test_the_cost_of_what_takes_no_chart() -> None:
+    assert chart_cost(100) == chart_cost(100, Constraints(), k=5, probabilities=True) == 0
+    assert chart_cost(0, Constraints(root=1)) == 0
+    assert chart_cost(100, head_scores=True) == 100**4
+    names = Constraints(relations={1: ["root", "nsubj"]})
+    assert chart_cost(100, names, k=2, root=["root"]) > chart_cost(100, names, k=2)
+
+
 def test_sentences_too_long_for_more_than_the_best_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chart_problem, "CHART", 5)
     problem = random_problem(6, 1)
@@ -263,6 +334,7 @@ def test_longer_sentences(size: int) -> None:
     [
         (Constraints(heads={2: 3, 3: 2}), "cycle: 2 → 3 → 2"),
         (Constraints(heads={2: 2}), "cycle: 2 → 2"),
+        (Constraints(heads={1: 2, 2: 3, 3: 2}), "cycle: 2 → 3 → 2"),
         (Constraints(heads={2: 0, 3: 0}), "two words must be the root: 2 and 3"),
         (Constraints(heads={2: 0}, root=3), "two words must be the root: 2 and 3"),
         (Constraints(heads={2: 1}, root=2), "word 2 must be the root, but its head is fixed to 1"),

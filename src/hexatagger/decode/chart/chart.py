@@ -7,7 +7,7 @@ log partition function. The outside pass, `arc_sums`, gives for every arc the su
 O(N⁴) time in O(N) numpy calls, O(N³) memory, one sentence at a time: only for what the lattice cannot do.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,9 @@ class Chart:
     """Inside scores: `node` by child side, begin, end and head; `hung` for complete nodes attached to an outside word.
 
     An outside word on the right takes a node as its left child, one on the left as its right child, so `hung` needs no
-    child side. Words are numbered from 0 here. Filling the chart takes O(N⁴) time and O(N³) memory.
+    child side. If the root word has other leaf scores than a dependent, `node` has two more entries in its first axis:
+    nodes headed by the root word, up to the top. Only these start from `root_leaf`, and they are never attached.
+    Words are numbered from 0 here. Filling the chart takes O(N⁴) time and O(N³) memory.
     """
 
     def __init__(self, problem: Problem, semiring: Semiring) -> None:
@@ -54,53 +56,54 @@ class Chart:
         self.internal = problem.internal
         gaps = self.internal.reshape(-1, 2, 2)  # gap, child side, head side
         self.gaps = [np.ascontiguousarray(gaps[:, :, side].T) for side in (0, 1)]
-        self.node = np.full((2, words, words, words), -np.inf)  # child side, begin, end, head
+        leaves = problem.leaf.T if problem.root_leaf is None else np.concatenate([problem.leaf.T, problem.root_leaf.T])
+        self.top = len(leaves) - 2  # the entry of the top node, a left child
+        self.node = np.full((len(leaves), words, words, words), -np.inf)  # child side, begin, end, head
         self.hung = np.full((1, words, words, words), -np.inf)  # begin, end, head outside
         every = np.arange(words)
-        self.node[:, every, every, every] = problem.leaf.T
+        self.node[:, every, every, every] = leaves
         for size in range(words):
             if size:
                 self._join(size)
-            self._hang(size, problem.spans)
+            self._hang(size, problem)
 
     @property
     def total(self) -> float:
         """The semiring sum over all sequences."""
-        return float(self.semiring.along(self.node[0, 0, -1] + self.roots, 0))
+        return float(self.semiring.along(self.node[self.top, 0, -1] + self.roots, 0))
 
     def _join(self, size: int) -> None:
         """Build the nodes of `size` + 1 words from two parts each."""
-        node = np.full((2, self.words - size, size + 1), -np.inf)
+        node = np.full((len(self.node), self.words - size, size + 1), -np.inf)
         for side in (0, 1):
-            sums = _part(self.node[side:], side, size, side) + _part(self.hung, 1 - side, size, side)
-            found = self.semiring.along(sums + self._gaps(side, size), 2)
-            own = _headed_in(node, side)
-            self.semiring.plus(own, found, out=own)
+            hung, gaps = _part(self.hung, 1 - side, size, side), self._gaps(side, size)
+            for kind in range(0, len(node), 2):
+                found = self.semiring.along(_part(self.node[kind + side :], side, size, side) + hung + gaps, 2)
+                own = _headed_in(node[kind : kind + 2], side)
+                self.semiring.plus(own, found, out=own)
         _nodes(self.node, size)[...] = node
 
-    def _hang(self, size: int, spans: Collection[tuple[int, int]]) -> None:
+    def _hang(self, size: int, problem: Problem) -> None:
         """Attach the nodes of `size` + 1 words to outside words; forbid nodes that break a span constraint."""
         node, behind = _nodes(self.node, size), _behind(self.words, size)
         begin = np.arange(self.words - size)[:, None]
-        end = begin + size
         free = behind | (np.arange(self.words) < begin)
-        for first, last in spans:
-            a, b = first - 1, last - 1
-            crossed = ((a < begin) & (begin <= b) & (b < end)) | ((begin < a) & (a <= end) & (end < b))
+        if problem.spans:
+            low, high = (np.diagonal(bound, size)[:, None] for bound in problem.bounds)
             heads = begin + np.arange(size + 1)
-            node[:, crossed & ((heads < a) | (heads > b))] = -np.inf
-            free &= ~crossed
-        sums = self.semiring.along(self._links(size) + np.where(behind.T[..., None], *node), 2)
+            node[:, (heads < low) | (heads > high)] = -np.inf
+            free &= low < 0
+        sums = self.semiring.along(self._links(size) + np.where(behind.T[..., None], *node[:2]), 2)
         _hung(self.hung, size)[0] = np.where(free, sums.T, -np.inf)
 
     def arc_sums(self) -> Scores:
         """Return for every arc the sum over all sequences that have it: (head, word), −inf if there are none. O(N⁴)."""
         found = np.full((self.words + 1, self.words + 1), -np.inf)
         by_root, by_word = found[0, 1:], found[1:, 1:]
-        by_root[:] = self.node[0, 0, -1] + self.roots
+        by_root[:] = self.node[self.top, 0, -1] + self.roots
         # Outside scores of nodes, and of nodes that are attached.
         above, beside = np.full_like(self.node, -np.inf), np.full_like(self.hung, -np.inf)
-        above[0, 0, -1] = self.roots
+        above[self.top, 0, -1] = self.roots
         for size in range(self.words - 1, -1, -1):
             node, own = _nodes(self.node, size), _nodes(above, size)
             outside = np.where(np.isneginf(_hung(self.hung, size)), -np.inf, _hung(beside, size))[0]
@@ -110,15 +113,17 @@ class Chart:
                 sums = self.semiring.along(np.where(behind == (side == 0), ways, -np.inf), 0)
                 self.semiring.plus(own[side], sums, out=own[side])
             arcs = np.full((self.words, self.words - size, self.words), -np.inf)  # head, begin, word
-            walk(arcs, (0, 0), ((1, 1), (0, 1)), ways.shape[1:])[...] = ways + np.where(behind, *node)
+            walk(arcs, (0, 0), ((1, 1), (0, 1)), ways.shape[1:])[...] = ways + np.where(behind, *node[:2])
             self.semiring.plus(by_word, self.semiring.along(arcs, 1), out=by_word)
             own[np.isneginf(node)] = -np.inf  # forbidden nodes pass nothing on
             for side in (0, 1) if size else ():
-                sums = self.semiring.along(_headed_in(own, side)[:, :, None] + self._gaps(side, size), 0)
-                kept, other = _part(self.node[side:], side, size, side), _part(self.hung, 1 - side, size, side)
-                for table, place, rest in ((above[side:], side, other), (beside, 1 - side, kept)):
-                    part = _part(table, place, size, side)
-                    self.semiring.plus(part, sums + rest, out=part)
+                other, gaps = _part(self.hung, 1 - side, size, side), self._gaps(side, size)
+                for kind in range(0, len(node), 2):
+                    sums = self.semiring.along(_headed_in(own[kind : kind + 2], side)[:, :, None] + gaps, 0)
+                    kept = _part(self.node[kind + side :], side, size, side)
+                    for table, place, rest in ((above[kind + side :], side, other), (beside, 1 - side, kept)):
+                        part = _part(table, place, size, side)
+                        self.semiring.plus(part, sums + rest, out=part)
         return found
 
     def _links(self, size: int) -> Scores:
@@ -131,27 +136,29 @@ class Chart:
 
     def trace(self) -> Tags | None:
         """Return the best sequence, or None if there is none; only for `BEST`. O(N²)."""
-        tops = self.node[0, 0, -1] + self.roots
+        tops = self.node[self.top, 0, -1] + self.roots
         if np.isneginf(tops.max()):
             return None
         tags = np.zeros(2 * self.words - 1, np.int8)
-        agenda = [(0, 0, self.words - 1, int(tops.argmax()))]
+        agenda = [(self.top, 0, 0, self.words - 1, int(tops.argmax()))]
         while agenda:
-            side, begin, end, head = agenda.pop()
+            kind, side, begin, end, head = agenda.pop()
             if begin == end:
                 tags[2 * begin] = side
                 continue
             gaps = self.internal[begin:end, 2 * side : 2 * side + 2]
-            left = self.node[0, begin, begin:end, head] + self.hung[0, begin + 1 : end + 1, end, head] + gaps[:, 0]
-            right = self.node[1, begin + 1 : end + 1, end, head] + self.hung[0, begin, begin:end, head] + gaps[:, 1]
+            left = self.node[kind, begin, begin:end, head] + self.hung[0, begin + 1 : end + 1, end, head] + gaps[:, 0]
+            right = (
+                self.node[kind + 1, begin + 1 : end + 1, end, head] + self.hung[0, begin, begin:end, head] + gaps[:, 1]
+            )
             head_right = bool(right.max() > left.max())
             gap = begin + int((right if head_right else left).argmax())
             tags[2 * gap + 1] = Hexatag.L_HEAD_L + 2 * side + head_right
             parts = [(0, begin, gap), (1, gap + 1, end)]
             other_side, first, last = parts[not head_right]
             hanging = self.links[head, first : last + 1] + self.node[other_side, first, last, first : last + 1]
-            agenda.append((other_side, first, last, first + int(hanging.argmax())))
-            agenda.append((*parts[head_right], head))
+            agenda.append((0, other_side, first, last, first + int(hanging.argmax())))
+            agenda.append((kind, *parts[head_right], head))
         return tags
 
 

@@ -6,8 +6,9 @@ its words has its head outside or is the root, the heads of the others are insid
 that one word. In "I saw [the man] with the telescope" this holds whatever "with" depends on.
 """
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Constraints:
         found = [(_describe(word, head), Constraints(heads={word: head})) for word, head in sorted(self.heads.items())]
         found += [
             (f"the head of word {word} is not {head}", Constraints(forbidden=[(word, head)]))
-            for word, head in sorted(self.forbidden)
+            for word, head in sorted(set(self.forbidden))
         ]
         found += [
             (f"the deprel of word {word} is one of {sorted(allowed)}", Constraints(relations={word: allowed}))
@@ -46,7 +47,7 @@ class Constraints:
             found.append((_describe(self.root, 0), Constraints(root=self.root)))
         found += [
             (f"words {first} to {last} are one span", Constraints(spans=[(first, last)]))
-            for first, last in sorted(self.spans)
+            for first, last in sorted(set(self.spans))
         ]
         return found
 
@@ -60,17 +61,14 @@ def joined(parts: Sequence[Constraints]) -> Constraints:
     >>> joined([Constraints(heads={1: 2}), Constraints(root=2), Constraints(spans=[(1, 2)])])
     Constraints(heads={1: 2}, forbidden=[], relations={}, root=2, spans=[(1, 2)])
     """
-    whole = Constraints()
-    for part in parts:
-        whole = replace(
-            whole,
-            heads={**whole.heads, **part.heads},
-            forbidden=[*whole.forbidden, *part.forbidden],
-            relations={**whole.relations, **part.relations},
-            root=whole.root if part.root is None else part.root,
-            spans=[*whole.spans, *part.spans],
-        )
-    return whole
+    roots = [part.root for part in parts if part.root is not None]
+    return Constraints(
+        heads={word: head for part in parts for word, head in part.heads.items()},
+        forbidden=[pair for part in parts for pair in part.forbidden],
+        relations={word: deprels for part in parts for word, deprels in part.relations.items()},
+        root=roots[-1] if roots else None,
+        spans=[span for part in parts for span in part.spans],
+    )
 
 
 def check_constraints(constraints: Constraints, size: int, *, root: Collection[int] = ()) -> None:
@@ -125,19 +123,24 @@ def _check_relations(constraints: Constraints, fixed: Mapping[int, int], root: f
 
 def _check_fixed(fixed: Mapping[int, int], size: int) -> None:
     """Refuse fixed heads that contain a cycle or crossing arcs."""
+    reached: dict[int, int] = {}  # word → the word whose upward walk visited it first
     for start in sorted(fixed):
-        path = [start]
-        while (head := fixed.get(path[-1], 0)) != 0:
-            path.append(head)
-            if head == start:
-                raise ConstraintError(f"the fixed heads contain a cycle: {' → '.join(map(str, path))}")
-            if head in path[:-1]:
-                break
+        word = start
+        while word in fixed and fixed[word] and word not in reached:
+            reached[word] = start
+            word = fixed[word]
+        if reached.get(word) == start:
+            cycle = [word, fixed[word]]
+            while cycle[-1] != word:
+                cycle.append(fixed[cycle[-1]])
+            raise ConstraintError(f"the fixed heads contain a cycle: {' → '.join(map(str, cycle))}")
     arcs = sorted((min(word, head), max(word, head), word) for word, head in fixed.items() if head)
     roots = [word for word, head in fixed.items() if head == 0]
     for place, (low, high, word) in enumerate(arcs):
-        for other_low, other_high, other in arcs[place + 1 :]:
-            if low < other_low < high < other_high:
+        for other_low, other_high, other in itertools.islice(arcs, place + 1, None):
+            if other_low >= high:
+                break
+            if low < other_low and high < other_high:
                 raise ConstraintError(f"the fixed arcs {fixed[word]} → {word} and {fixed[other]} → {other} cross")
         for root in roots:
             if low < root < high:

@@ -30,14 +30,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hexatagger.decode.chart.chart import BEST, Chart
-from hexatagger.decode.chart.constraints import Constraints, allowed_arcs, arc_scores, joined, obeys
+from hexatagger.decode.chart.constraints import Constraints, joined, obeys
 from hexatagger.decode.chart.problem import (
     Problem,
     best_deprel,
+    can_narrow,
     deprel_scores,
     fitting,
-    problems,
+    make_problem,
     refuse_long,
+    root_word,
     score,
 )
 from hexatagger.decode.heads import heads
@@ -46,9 +48,6 @@ from hexatagger.decode.tree_scores import best_of_tree
 from hexatagger.decode.viterbi import best
 from hexatagger.errors import ConstraintError, DecodeError
 from hexatagger.tree import is_projective, is_tree
-
-_PATIENCE = 2000
-"""Maximum of words × constraints for which a contradiction is reduced to the constraints that cause it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,12 +108,11 @@ def kbest_constrained(
     """
     if k < 1:
         raise DecodeError(f"k is {k}: at least 1 is needed")
-    asked = list(problems(leaf, internal, constraints, best_deprel, deprel=deprel, root=root, head_scores=head_scores))
-    words = len(asked[0].leaf)
+    problem = make_problem(leaf, internal, constraints, best_deprel, deprel=deprel, root=root, head_scores=head_scores)
+    words = len(problem.leaf)
     if k > 1 or head_scores is not None:
-        refuse_long(asked)
-    ranked = heapq.merge(*(ranked_trees(each) for each in asked), key=lambda each: -each[0])
-    found = list(itertools.islice(ranked, k))
+        refuse_long(problem)
+    found = list(itertools.islice(ranked_trees(problem), k))
     if not found:
         refuse_constraints(constraints, words, root)
     choices = deprel_scores(deprel, words, root)
@@ -132,16 +130,21 @@ def search(problem: Problem) -> tuple[float, Tags] | None:
         return 0.0, np.empty(0, np.int8)
     if not allowed[:, 1:].any(0).all() or not allowed[0, 1:].any():
         return None
+    # With leaf scores for the root word, the lattice gives an upper bound, reached if every leaf has its own score.
+    bound = problem.leaf if problem.root_leaf is None else np.maximum(problem.leaf, problem.root_leaf)
     try:
-        [tags] = best(problem.leaf[None], problem.internal[None], [words])
+        [tags] = best(bound[None], problem.internal[None], [words])
     except DecodeError:
         return None
-    if not problem.arcs[allowed].any() and obeys(heads([tags])[0].tolist(), allowed, problem.spans):
+    [tree] = heads([tags])
+    own = np.arange(words), tags[::2]
+    reached = np.array_equal(problem.leaves(root_word(tree))[own], bound[own])
+    if reached and not problem.arcs[allowed].any() and obeys(tree.tolist(), allowed, problem.spans):
         return score(problem, tags), tags
     if (only := problem.only_tree) is not None:
         if not is_tree(only) or not is_projective(only) or not obeys(only, allowed, problem.spans):
             return None
-        highest, sequence = best_of_tree(only, problem.leaf, problem.internal)
+        highest, sequence = best_of_tree(only, problem.leaves(root_word(only)), problem.internal)
         found = np.array(sequence, np.int8)
         return None if highest == -np.inf else (score(problem, found), found)
     traced = Chart(problem, BEST).trace()
@@ -208,13 +211,14 @@ def refuse_constraints(constraints: Constraints, words: int, root: Collection[in
 
     def possible(parts: Sequence[tuple[str, Constraints]]) -> bool:
         some = joined([part for _, part in parts])
-        arcs = arc_scores(allowed_arcs(some, words, root=root))
-        return search(Problem(np.zeros((words, 2)), np.zeros((max(0, words - 1), 4)), arcs, some.spans)) is not None
+        zeros = np.zeros((words, 2)), np.zeros((max(0, words - 1), 4))
+        problem = make_problem(*zeros, some, best_deprel, deprel=None, root=root, head_scores=None)
+        return search(problem) is not None
 
     parts = constraints.parts()
     if possible(parts):
         raise DecodeError("no legal sequence obeys the constraints: too many tags are forbidden (-inf)")
-    if words * len(parts) <= _PATIENCE:
+    if can_narrow(words, len(parts)):
         for part in list(parts):  # drop constraints that the contradiction does not need
             rest = [other for other in parts if other is not part]
             if not possible(rest):

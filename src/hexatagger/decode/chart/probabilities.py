@@ -3,7 +3,7 @@
 Scores are renormalised over the sequences that obey: one chart in the log semiring, with its outside pass.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from hexatagger.decode.chart.chart import LOG, Chart
 from hexatagger.decode.chart.constraints import Constraints, obeys
 from hexatagger.decode.chart.kbest import refuse_constraints
-from hexatagger.decode.chart.problem import Problem, log_share, problems, refuse_long
-from hexatagger.decode.lattice import Scores
+from hexatagger.decode.chart.problem import Problem, log_share, make_problem, refuse_long, root_word
+from hexatagger.decode.lattice import Scores, highest_scores, refuse_imprecise
 from hexatagger.decode.tree_scores import tree_scores
-from hexatagger.tree import is_projective, is_tree, plain
+from hexatagger.errors import DecodeError
+from hexatagger.tree import check_projective, is_projective, is_tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +33,7 @@ def probabilities_given(
     leaf: ArrayLike,
     internal: ArrayLike,
     constraints: Constraints,
-    trees: Sequence[Sequence[int]] = (),
+    trees: Sequence[Iterable[int]] = (),
     *,
     deprel: ArrayLike | None = None,
     root: Collection[int] = (),
@@ -49,34 +50,36 @@ def probabilities_given(
     >>> given.head.round(3).tolist()
     [[1.0, 0.0, 0.0, 0.0], [0.0, 0.667, 0.0, 0.333], [0.0, 0.667, 0.333, 0.0]]
     """
-    asked = list(problems(leaf, internal, constraints, log_share, deprel=deprel, root=root, head_scores=head_scores))
-    words = len(asked[0].leaf)
-    refuse_long(asked)
-    totals, sums = [-np.inf], [np.full((words + 1, words + 1), -np.inf)]
-    found = np.full(len(trees), -np.inf)
-    for problem in asked:
-        allowed = problem.allowed
-        if not words or not allowed[0, 1:].any():
-            continue
-        for number, tree in enumerate(trees):
-            if obeys(plain(tree), allowed, problem.spans):
-                found[number] = _tree_score(tree, problem)
-        if (only := problem.only_tree) is not None:
-            if is_tree(only) and is_projective(only) and obeys(only, allowed, problem.spans):
-                totals.append(_tree_score(only, problem))
-                sums.append(np.where(allowed, totals[-1], -np.inf))
-            continue
+    problem = make_problem(leaf, internal, constraints, log_share, deprel=deprel, root=root, head_scores=head_scores)
+    words, allowed = len(problem.leaf), problem.allowed
+    refuse_long(problem)
+    log_partition, sums = -np.inf, np.full((words + 1, words + 1), -np.inf)
+    if (only := problem.only_tree) is not None:
+        if is_tree(only) and is_projective(only):
+            log_partition = _tree_score(only, problem)
+            sums = np.where(allowed, log_partition, -np.inf)
+    elif allowed[0, 1:].any():
         chart = Chart(problem, LOG)
-        totals.append(chart.total)
-        sums.append(chart.arc_sums())
-    log_partition = float(np.logaddexp.reduce(totals)) if words else 0.0
+        log_partition = chart.total
+        if log_partition > -np.inf:
+            highest = highest_scores(problem.leaf[None], problem.internal[None])
+            highest = np.concatenate([highest, problem.arcs[None, :, 1:].max(1)], axis=1)
+            refuse_imprecise(highest, np.array([log_partition]), np.array([words]), np.array([0]))
+            sums = chart.arc_sums()
     if np.isneginf(log_partition):
         refuse_constraints(constraints, words, root)
-    head = np.exp(np.logaddexp.reduce(sums) - log_partition)
-    return Conditional(np.minimum(found - log_partition, 0.0), head[:, 1:].T)
+    found = np.empty(len(trees))
+    for number, tree in enumerate(map(check_projective, trees)):
+        if len(tree) != words:
+            raise DecodeError(f"tree {number + 1} has {len(tree)} words, but the sentence has {words}")
+        found[number] = _tree_score(tree, problem)
+    return Conditional(np.minimum(found - log_partition, 0.0), np.exp(sums - log_partition)[:, 1:].T)
 
 
-def _tree_score(tree: Sequence[int], problem: Problem) -> float:
-    """Return the log of the sum over all sequences of a tree, with its arc scores."""
-    arcs = problem.arcs[list(tree), range(1, len(tree) + 1)].sum()
-    return float(tree_scores([tree], problem.leaf[None], problem.internal[None])[0] + arcs)
+def _tree_score(tree: list[int], problem: Problem) -> float:
+    """Return the log of the sum over all sequences of a tree, with its arc scores; −inf if it does not obey."""
+    if not obeys(tree, problem.allowed, problem.spans):
+        return -np.inf
+    arcs = problem.arcs[tree, range(1, len(tree) + 1)].sum()
+    leaf = problem.leaves(root_word(tree))
+    return float(tree_scores([tree], leaf[None], problem.internal[None])[0] + arcs)
