@@ -227,13 +227,18 @@ class _Meter:
 
 
 class _Watched:
-    """The lines of a file; a meter counts the bytes."""
+    """A file to read; a meter counts its bytes."""
 
     def __init__(self, name: str, meter: _Meter) -> None:
         self.name, self._meter = name, meter
+        self._stream: IO[bytes] | None = None
 
-    def __iter__(self) -> Iterator[bytes]:
-        with open_binary(Path(self.name), "rb") as stream:
-            for line in stream:
-                self._meter.read += len(line)
-                yield line
+    def readline(self, limit: int = -1) -> bytes:
+        """Return the next line; the file is opened for the first and closed after the last."""
+        if self._stream is None:
+            self._stream = open_binary(Path(self.name), "rb")
+        line = self._stream.readline(limit)
+        self._meter.read += len(line)
+        if not line:
+            self._stream.close()
+        return line
