@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Literal, cast
 
 import click
 
-from hexatagger.cli.options import Input, model_option, output_option, parsing, source_option
+from hexatagger.cli.options import Input, is_terminal, model_option, output_option, parsing, source_option
 from hexatagger.errors import ConfigError
 from hexatagger.formats.files import File, open_binary, open_output, read_text
 
@@ -66,11 +66,16 @@ def parse(
     """
     if text and files:
         raise ConfigError("both TEXT and --file are given: give one of them")
+    for each in text:
+        if byte := next((character for character in each if "\udc80" <= character <= "\udcff"), ""):
+            raise ConfigError(
+                f"TEXT is not UTF-8: byte 0x{ord(byte) - 0xDC00:02x}; convert it, or use a UTF-8 terminal"
+            )
     from hexatagger.parsing.options import ParseOptions
     from hexatagger.parsing.parser import load
 
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
-    chosen: Output = target or ("tree" if output == "-" and sys.stdout.isatty() else "conllu")
+    chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
     parser = load(model, threads=1 if workers > 1 else None)
     names = list(files) or ([] if text else ["-"])
     meter = _Meter([name for name in files if name != "-"])
@@ -205,7 +210,7 @@ class _Meter:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.read = 0  # bytes
-        self._bar = _bar() if names and sys.stderr.isatty() else None
+        self._bar = _bar() if names and is_terminal(sys.stderr) else None
         if self._bar is not None:
             paths = [Path(name) for name in names]
             known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)
