@@ -1,10 +1,10 @@
-"""A corpus on a Ray cluster of two cores against `--workers 2` on the same two, and what 10 billion words would take.
+"""`hexatagger corpus` on a Ray cluster of two cores against `parse --workers 2`, and what 10 billion words would take.
 
     python benchmarks/corpora.py [--model DIR] [--words 400000] [--rounds 3] [--no-save]
 
-Both are whole commands, from start to end, run in turns on raw text of EWT train, once with a quarter of the words and
-once with all: the difference gives the speed without what it takes to start. The shards must be, byte for byte, what
-the one file is. The rest is arithmetic from these figures and the assumptions below, all of which are in the result.
+Both are whole commands, run in turns on raw text of EWT train, once with a quarter of the words and once with all: the
+difference gives the speed without the time to start. The shards must equal the single file byte for byte. The rest is
+arithmetic from these figures and the assumptions below, all of which are in the result.
 """
 
 import argparse
@@ -29,15 +29,15 @@ from results import save, treebank
 FILE = "UD_English-EWT/en_ewt-ud-train.conllu"
 CORES = 2
 CORPUS = 10_000_000_000
-"""Words of the corpus that is computed."""
+"""Words of the projected corpus."""
 PRICES = {"on demand": 0.05, "spare": 0.015}
-"""US dollars for an hour of a core: about what clouds ask for a machine that stays, and for one that may be taken."""
+"""US dollars per core-hour: about what clouds charge for a permanent and for a preemptible machine."""
 CLUSTERS = (1, 64, 1000)
-"""Cores of the clusters that are computed."""
+"""Cores of the projected clusters."""
 
 
 def write_text(path: Path, words: int) -> int:
-    """Write EWT train as raw text, again and again until there are so many words; return how many."""
+    """Write EWT train as raw text, repeated until there are this many words; return the number."""
     sentences = list(read_conllu(treebank(FILE)))
     count, chosen = 0, []
     for sentence in itertools.cycle(sentences):
@@ -50,12 +50,12 @@ def write_text(path: Path, words: int) -> int:
 
 
 def seconds(command: list[str]) -> float:
-    """Run a command of hexatagger; return how long it took."""
+    """Run a command of hexatagger; return its seconds."""
     environment = os.environ | {"RAY_worker_niceness": "0"}  # as the other processes are
     environment.pop("RAY_ADDRESS", None)
     begin = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "hexatagger", "parse", *command], env=environment, capture_output=True, text=True
+        [sys.executable, "-m", "hexatagger", *command], env=environment, capture_output=True, text=True
     )
     if done.returncode:
         sys.exit(done.stderr)
@@ -63,16 +63,15 @@ def seconds(command: list[str]) -> float:
 
 
 def measure(model: Path, texts: dict[str, Path], rounds: int, folder: Path) -> dict[str, dict[str, float]]:
-    """Median seconds of both engines for each text, all run in turns."""
+    """Return the median seconds of both commands for each text, run in turns."""
     taken: dict[str, dict[str, list[float]]] = {engine: {size: [] for size in texts} for engine in ("workers", "ray")}
     single, shards = folder / "single.conllu", folder / "shards"
     common = ["--model", str(model), "--workers", str(CORES)]
     for _ in range(rounds):
         for size, path in texts.items():
             shutil.rmtree(shards, ignore_errors=True)
-            given = [*common, "-f", str(path)]
-            taken["workers"][size].append(seconds([*given, "-o", str(single)]))
-            taken["ray"][size].append(seconds([*given, "-o", str(shards), "--engine", "ray"]))
+            taken["workers"][size].append(seconds(["parse", *common, "-f", str(path), "-o", str(single)]))
+            taken["ray"][size].append(seconds(["corpus", *common, str(path), "-o", str(shards)]))
             made = b"".join(part.read_bytes() for part in sorted(shards.glob("*.conllu")))
             if made != single.read_bytes():
                 sys.exit(f"the shards of {path} are not what one process makes of it")
@@ -81,7 +80,7 @@ def measure(model: Path, texts: dict[str, Path], rounds: int, folder: Path) -> d
 
 
 def projected(rate: float, bytes_per_word: dict[str, float]) -> dict[str, Any]:
-    """Compute what the corpus takes, if every core is as fast as one of these."""
+    """Project the cost of the corpus, if every core is as fast as those measured."""
     hours = CORPUS / rate / 3600
     return {
         "corpus_words": CORPUS,

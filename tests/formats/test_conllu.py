@@ -196,10 +196,10 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         list(read_conllu(tmp_path / "loop"))
     packed = tmp_path / "bad.conllu.gz"
     packed.write_bytes(b"no gzip")
-    with pytest.raises(FormatError, match="cannot be unpacked"):
+    with pytest.raises(FormatError, match="cannot be decompressed"):
         list(read_conllu(packed))
     packed.write_bytes(gzip.compress(rows(*[0] * 1).encode() * 5000)[:-60])
-    with pytest.raises(FormatError, match="cannot be unpacked"):
+    with pytest.raises(FormatError, match="cannot be decompressed"):
         list(read_conllu(packed))
 
 

@@ -72,7 +72,7 @@ def test_networkx_errors(examples: list[Sentence]) -> None:
         Sentence([Word(1, "a", deps="7:x")]).to_networkx(enhanced=True)
     with pytest.raises(TreeError, match=r"HEAD '7' is outside the sentence \(1 words\)"):
         Sentence([Word(1, "a", head=7)]).to_networkx()
-    with pytest.raises(FormatError, match="a MultiDiGraph is no tree of words"):
+    with pytest.raises(FormatError, match="a MultiDiGraph is not a tree of words"):
         Sentence.from_networkx(examples[0].to_networkx(enhanced=True))
     with pytest.raises(FormatError, match="the nodes are not the numbers from 1 to 2"):
         Sentence.from_networkx(nx.DiGraph([(0, 1)]))
@@ -80,7 +80,7 @@ def test_networkx_errors(examples: list[Sentence]) -> None:
         Sentence.from_networkx(nx.DiGraph([(2, 1)]))
     graph = examples[0].to_networkx()
     graph.add_edge(4, 1)
-    with pytest.raises(FormatError, match="node 1 has 2 heads: a tree has one each"):
+    with pytest.raises(FormatError, match="node 1 has 2 heads: in a tree it has one"):
         Sentence.from_networkx(graph)
 
 

@@ -387,17 +387,6 @@ def test_parse_command(model: Path, treebank: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_parse_command_goes_on_where_it_stopped(model: Path, treebank: Path, tmp_path: Path) -> None:
-    target, partial = tmp_path / "out.conllu", tmp_path / "out.conllu.partial"
-    whole = run("parse", "--model", model, "--from", "conllu", "-f", treebank).stdout
-    done = whole.index("\n\n") + 2
-    partial.write_text(whole[:done].replace("papers", "PAPERS") + "1\tcut o")  # one sentence is there, and a bit
-    result = run("parse", "--model", model, "--from", "conllu", "-f", treebank, "-o", target, "--resume")
-    assert result.exit_code == 0, result.output
-    assert target.read_text() == whole[:done].replace("papers", "PAPERS") + whole[done:]
-    assert not partial.exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -3,7 +3,10 @@
 A command is imported when it is called, so that each starts fast.
 """
 
+import os
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -35,11 +38,17 @@ class _Commands(click.Group):
     """A group that prints expected errors in one line and imports a command when it is called."""
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command; an error in the input is not a traceback."""
+        """Run the command; expected errors, and those of files and streams, are one line."""
         try:
             return super().invoke(context)
         except HexataggerError as error:
             raise click.ClickException(str(error)) from error
+        except BrokenPipeError:
+            raise  # click ends quietly
+        except OSError as error:
+            _drop_output()
+            place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+            raise click.ClickException(f"{place}{error.strerror or error}") from error
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -52,6 +61,17 @@ class _Commands(click.Group):
         module, attribute = COMMANDS[name].split(":")
         found: click.Command = getattr(import_module(f"hexatagger.cli.{module}"), attribute)
         return found
+
+
+def _drop_output() -> None:
+    """Discard output that could not be written: Python would try again at exit, and print a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    except (AttributeError, ValueError):  # there is no standard output
+        pass
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

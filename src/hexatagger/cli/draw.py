@@ -1,4 +1,4 @@
-"""`hexatagger draw`: trees as pictures, in the terminal or in a file."""
+"""`hexatagger draw`: trees as drawings, in the terminal or in a file."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 import click
 
+from hexatagger.cli.options import is_terminal
 from hexatagger.draw import Show, draw_html_parts, draw_svg, draw_text
 from hexatagger.draw.svg import WIDTH
 from hexatagger.draw.unicode import printable
@@ -31,7 +32,7 @@ SUFFIXES = {".txt": "text", ".svg": "svg", ".html": "html", ".htm": "html"}
 @click.option(
     "--to",
     type=click.Choice(["text", "svg", "html"]),
-    help="What to write.  [default: as the suffix of -o says, or text]",
+    help="What to write.  [default: by the suffix of -o, or text]",
 )
 @click.option(
     "--show",
@@ -40,11 +41,13 @@ SUFFIXES = {".txt": "text", ".svg": "svg", ".html": "html", ".htm": "html"}
     show_default=True,
     help="The dependency arcs, the binary head tree, the hexatags, or all three.",
 )
-@click.option("--sentence", "chosen", multiple=True, metavar="N|ID", help="Draw this one: its number or sent_id.")
+@click.option(
+    "--sentence", "chosen", multiple=True, metavar="N|ID", help="Draw only this one: number or sent_id; repeatable."
+)
 @click.option(
     "--width",
     type=click.IntRange(min=0),
-    help="Columns of text, or pixels: what is wider runs downwards; 0: no limit.  [default: the terminal's; 2000]",
+    help="Columns of text, or pixels: wider drawings have one word per row; 0: no limit.  [default: terminal; 2000]",
 )
 @click.option(
     "--color",
@@ -73,8 +76,8 @@ def draw(
 ) -> None:
     """Draw the trees of FILE.
 
-    An arc that is not projective is dashed. Words without a head have no arc. The binary head tree and the tags need a
-    tree; crossing arcs are lifted for them, and a note says so.
+    Non-projective arcs are dashed. Words without a head have no arc. The binary head tree and the tags need a tree;
+    crossing arcs are lifted first, and a note says so.
 
     \b
       hexatagger draw treebank.conllu
@@ -124,20 +127,20 @@ def draw(
 
 
 def _kind(output: str) -> str:
-    """Say what to write to a file of this name."""
+    """Return the format for a file of this name."""
     if output == "-":
         return "text"
     path = PurePath(output)
     suffix = PurePath(path.stem).suffix if path.suffix in (".gz", ".xz") else path.suffix
     if suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"'{output}' does not end in {', '.join(SUFFIXES)}: name it so, or say what it is with --to")
+        raise ConfigError(f"'{output}' does not end in {', '.join(SUFFIXES)}: name it that way, or add --to")
     return SUFFIXES[suffix.lower()]
 
 
 def _pick(
     sentences: Iterator[tuple[int, Sentence]], chosen: tuple[str, ...], name: str
 ) -> Iterator[tuple[int, Sentence]]:
-    """Return the chosen sentences in the order asked for; a sent_id goes before a number."""
+    """Return the chosen sentences in the given order; a sent_id takes precedence over a number."""
     by_id: dict[str, tuple[int, Sentence]] = {}
     by_number: dict[str, tuple[int, Sentence]] = {}
     number = 0
@@ -156,7 +159,7 @@ def _pick(
 
 def _is_colored(color: str, output: str) -> bool:
     if color == "auto":
-        return output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        return output == "-" and is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
     return color == "always"
 
 

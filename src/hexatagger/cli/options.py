@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import IO, Any, Literal, get_args
 
 import click
 
@@ -23,6 +23,11 @@ def _names(*choices: str) -> Callable[[click.Context, click.Parameter, str], lis
         return chosen
 
     return read
+
+
+def is_terminal(stream: IO[str] | None) -> bool:
+    """Return whether a standard stream, which may be closed, is a terminal."""
+    return stream is not None and stream.isatty()
 
 
 def add_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:

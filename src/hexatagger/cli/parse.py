@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING, Literal, cast
 
 import click
 
-from hexatagger.cli.options import Input, model_option, output_option, parsing, source_option
+from hexatagger.cli.options import Input, is_terminal, model_option, output_option, parsing, source_option
 from hexatagger.errors import ConfigError
-from hexatagger.formats.files import File, open_binary, open_output, read_text
+from hexatagger.formats.files import LONGEST_LINE, File, open_binary, open_output, read_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -66,19 +66,43 @@ def parse(
     """
     if text and files:
         raise ConfigError("both TEXT and --file are given: give one of them")
+    for each in text:
+        if byte := next((character for character in each if "\udc80" <= character <= "\udcff"), ""):
+            raise ConfigError(
+                f"TEXT is not UTF-8: byte 0x{ord(byte) - 0xDC00:02x}; convert it, or use a UTF-8 terminal"
+            )
     from hexatagger.parsing.options import ParseOptions
     from hexatagger.parsing.parser import load
 
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
-    chosen: Output = target or ("tree" if output == "-" and sys.stdout.isatty() else "conllu")
+    chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
     parser = load(model, threads=1 if workers > 1 else None)
     names = list(files) or ([] if text else ["-"])
     meter = _Meter([name for name in files if name != "-"])
     given: list[File] = ["-" if name == "-" else cast("File", _Watched(name, meter)) for name in names]
-    done = _partial(output, chosen, k) if resume else 0
-    sentences = itertools.islice(_sentences(parser, source, text, given), done, None)
-    counted = meter.count(_parsed(parser, model, sentences, workers, options))
-    _write(counted if chosen == "json" else _with_alternatives(counted), chosen, output, resume=resume)
+    sentences = _sentences(parser, source, text, given)
+
+    def parsed(done: int = 0) -> "Iterator[Sentence]":
+        counted = meter.count(_parsed(parser, model, itertools.islice(sentences, done, None), workers, options))
+        return counted if chosen == "json" else _with_alternatives(counted)
+
+    if not resume:
+        with open_output(output) as stream:
+            _write(parsed(), chosen, stream)
+        return
+    from hexatagger import __version__
+    from hexatagger.cli.resume import open_resumable
+    from hexatagger.parsing.fingerprint import input_digest, model_digest
+
+    _check_resume(output, chosen, k, names)
+    made_with = {
+        "input": input_digest(text, [Path(name) for name in names]),
+        "model": model_digest(parser.folder.path),
+        "version": __version__,
+        "options": {"from": source, "to": chosen, **options},
+    }
+    with open_resumable(output, made_with, json_lines=chosen == "json") as (stream, done):
+        _write(parsed(done), chosen, stream)
 
 
 def _with_alternatives(sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
@@ -138,44 +162,24 @@ def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
     return lambda sentence: draw_text(sentence, width=width, color=terminal) + "\n\n"
 
 
-def _write(sentences: "Iterator[Sentence]", target: Output, output: str, *, resume: bool) -> None:
-    """Write everything; to resume, after the content of the partial file."""
+def _write(sentences: "Iterator[Sentence]", target: Output, stream: IO[str]) -> None:
+    """Write all sentences."""
     if target == "html":
         from hexatagger.draw import draw_html_parts
 
-        with open_output(output) as stream:
-            stream.writelines(draw_html_parts(sentences))
-        return
-    partial = _partial_path(output)
-    with partial.open("a", encoding="utf-8", newline="\n") if resume else open_output(output) as stream:
-        write = _formatter(target, stream)
-        for sentence in sentences:
-            stream.write(write(sentence))
-    if resume:
-        partial.replace(output)
+        stream.writelines(draw_html_parts(sentences))
+    else:
+        stream.writelines(map(_formatter(target, stream), sentences))
 
 
-def _partial_path(output: str) -> Path:
-    return Path(f"{output}.partial")
-
-
-def _partial(output: str, target: Output, k: int) -> int:
-    """Return how many sentences an earlier run has written; cut off an incomplete one."""
+def _check_resume(output: str, target: Output, k: int, files: Sequence[str]) -> None:
+    """Raise ConfigError where an interrupted run could not be continued."""
     if k > 1:
-        raise ConfigError("--resume and --k do not go together: sentences could not be counted")
-    if output == "-" or target not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
+        raise ConfigError("--resume and --k exclude each other: sentences could not be counted")
+    if output in ("", "-") or target not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
         raise ConfigError("--resume needs a plain output file (-o) of conllu, json or tags")
-    path = _partial_path(output)
-    if not path.exists():
-        return 0
-    count = place = whole = 0
-    with path.open("rb+") as stream:
-        for line in stream:
-            place += len(line)
-            if line.endswith(b"\n") and (target == "json" or line == b"\n"):
-                count, whole = count + 1, place
-        stream.truncate(whole)
-    return count
+    if "-" in files:
+        raise ConfigError("--resume cannot read standard input a second time: name files with --file")
 
 
 def _bar() -> "Progress":
@@ -205,7 +209,7 @@ class _Meter:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.read = 0  # bytes
-        self._bar = _bar() if names and sys.stderr.isatty() else None
+        self._bar = _bar() if names and is_terminal(sys.stderr) else None
         if self._bar is not None:
             paths = [Path(name) for name in names]
             known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)
@@ -234,6 +238,6 @@ class _Watched:
 
     def __iter__(self) -> Iterator[bytes]:
         with open_binary(Path(self.name), "rb") as stream:
-            for line in stream:
+            while line := stream.readline(LONGEST_LINE + 1):
                 self._meter.read += len(line)
                 yield line

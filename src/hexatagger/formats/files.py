@@ -1,15 +1,20 @@
-r"""Open what a user may name: a path, `.gz`, `.xz`, `-` for the standard streams, or a file that is open already.
+r"""Open whatever a user may name: a path, `.gz`, `.xz`, `-` for the standard streams, or an open file.
 
-Text is UTF-8 whatever the locale says, a line ends with "\n" and nothing else. A file that is written appears whole
-or not at all: it grows under a temporary name beside its place and is renamed at the end.
+Text is UTF-8 in any locale, and a line ends with "\n" only. Output appears whole or not at all: it is written to a
+temporary file beside its place. At the end that file is renamed, or copied into a file that has other names too.
+Devices and pipes are written to directly.
 """
 
 import contextlib
+import glob
 import gzip
+import hashlib
 import io
 import lzma
 import os
+import shutil
 import sys
+import uuid
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,29 +24,44 @@ from hexatagger.errors import FormatError
 
 File = str | os.PathLike[str] | IO[str] | IO[bytes]
 
+LONGEST_LINE = 1 << 26
+"""The greatest length of a line in bytes, so that memory stays bounded."""
+
 
 def name_of(file: File) -> str:
-    """Name a file as an error message should."""
+    """Return the name of a file for error messages."""
     if isinstance(file, str | os.PathLike):
         return "<stdin>" if file == "-" else os.fspath(file)
     return str(getattr(file, "name", "<stream>"))
 
 
 def read_text(file: File) -> Iterator[str]:
-    """Yield the text of a file as it is, a line at a time with its end: nothing is dropped or changed."""
+    """Yield the lines of a file with their ends, unchanged."""
     name, number = name_of(file), 0
     try:
         with _opened(file) as stream:
-            for raw in stream:
+            for raw in _bounded(stream):
                 number += 1
+                if len(raw) > LONGEST_LINE:
+                    message = f"the line has more than {LONGEST_LINE:,} bytes: break it into lines"
+                    raise FormatError(message, source=name, line=number)
                 yield raw if isinstance(raw, str) else raw.decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"byte 0x{error.object[error.start]:02x} is not UTF-8: convert the file to UTF-8"
         raise FormatError(message, source=name, line=number) from None
     except (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise FormatError(f"cannot be unpacked after line {number}: {error}", source=name) from None
+        raise FormatError(f"cannot be decompressed after line {number}: {error}", source=name) from None
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", source=name) from None
+
+
+def _bounded(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
+    """Yield the lines of a stream; one that is too long is cut after the first character too many."""
+    if not hasattr(stream, "readline"):  # any iterable of lines will do
+        yield from stream
+        return
+    while raw := stream.readline(LONGEST_LINE + 1):
+        yield raw
 
 
 def read_lines(file: File) -> Iterator[str]:
@@ -71,10 +91,12 @@ def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:
 
 @contextlib.contextmanager
 def _opened(file: File) -> Iterator[IO[str] | IO[bytes]]:
-    """Open for reading; what was open already stays open."""
+    """Open for reading; an open file stays open."""
     if not isinstance(file, str | os.PathLike):
         yield file
     elif file == "-":
+        if sys.stdin is None:
+            raise FormatError("standard input is closed: name a file")
         yield sys.stdin.buffer
     else:
         with open_binary(Path(file), "rb") as stream:
@@ -83,11 +105,13 @@ def _opened(file: File) -> Iterator[IO[str] | IO[bytes]]:
 
 @contextlib.contextmanager
 def open_output(file: File) -> Iterator[IO[str]]:
-    """Open for writing text; a path gets its new content when the block ends well, and keeps its old one otherwise."""
+    """Open for writing text; a path gets its new content if the block succeeds, and keeps its old one otherwise."""
     if isinstance(file, str | os.PathLike) and file != "-":
         with replacing(file) as temporary, open_binary(temporary, "wb", like=Path(file)) as raw, _text(raw) as stream:
             yield stream
         return
+    if file == "-" and sys.stdout is None:
+        raise FormatError("standard output is closed: name a file with --output")
     target = sys.stdout.buffer if isinstance(file, str | os.PathLike) else file
     if isinstance(target, io.TextIOBase):
         yield cast("IO[str]", target)
@@ -102,24 +126,88 @@ def open_output(file: File) -> Iterator[IO[str]]:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside `path`, and rename it to `path` if the block ends well."""
-    place = Path(path)
-    temporary = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
+    """Give a temporary path, whose content becomes that of `path` if the block succeeds.
+
+    Links, mode and hard links of an existing file stay. A device or pipe is given as it is. Temporary files that killed
+    processes left are removed.
+    """
+    if not os.fspath(path):
+        raise FormatError("the output has no name: name a file, or - for standard output")
+    with writing(path):
+        place = Path(path)
         if place.is_dir():
             raise FormatError("is a directory: name a file", source=str(path))
-        yield temporary
-        temporary.replace(place)
+        if place.exists() and not place.is_file():
+            yield place
+            return
+        target = Path(os.path.realpath(place)) if place.is_symlink() else place  # noqa: PTH: resolve() fails on loops
+        prefix = _part_prefix(target.name)
+        for left in target.parent.glob(f"{glob.escape(prefix)}*.part"):
+            _remove_if_free(left)
+        temporary = target.with_name(f"{prefix}{uuid.uuid4().hex[:8]}.part")
+        with temporary.open("xb") as held:
+            lock(held)  # says that the file is in use as long as this process lives
+            try:
+                yield temporary
+                _move(temporary, target, keep=place.is_symlink())
+            finally:
+                temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn an OSError into a FormatError that names the file."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        raise FormatError(f"cannot be written: {error.strerror or error}", source=str(path)) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise FormatError(f"cannot be written: {error.strerror or error}", source=os.fspath(path)) from None
+
+
+def lock(file: IO[bytes]) -> bool:
+    """Lock an open file until it is closed; return whether no other process has it locked. Always true on Windows."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _part_prefix(name: str) -> str:
+    """Return how the names of temporary files for `name` start; short enough for any file system."""
+    raw = os.fsencode(name)
+    if len(raw) <= 200:
+        return f".{name}."
+    return f".{raw[:150].decode('utf-8', 'ignore')}.{hashlib.sha256(raw).hexdigest()[:16]}."
+
+
+def _remove_if_free(path: Path) -> None:
+    """Remove a temporary file unless a process is writing it."""
+    with contextlib.suppress(OSError), path.open("rb+") as file:
+        if lock(file):
+            path.unlink()
+
+
+def _move(temporary: Path, target: Path, *, keep: bool) -> None:
+    """Give `target` the content of a temporary file; a file with other names keeps its identity."""
+    if not target.exists():
+        temporary.replace(target)
+    elif keep or target.stat().st_nlink > 1:
+        shutil.copyfile(temporary, target)
+    else:
+        shutil.copymode(target, temporary)
+        temporary.replace(target)
 
 
 def open_binary(path: Path, mode: str, like: Path | None = None) -> IO[bytes]:
-    """Open a path, packed as its suffix (or that of `like`) says."""
+    """Open a path, compressed according to its suffix or that of `like`."""
     suffix = (like or path).suffix
     if suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path, mode, compresslevel=6))

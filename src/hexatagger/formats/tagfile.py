@@ -64,7 +64,7 @@ def read_tagged(source: File) -> Iterator[Sentence]:
 
 def _widen(line: str, name: str, number: int) -> str:
     """Turn a line of four columns into one of ten: the tags go into DEPREL and DEPS."""
-    if line.startswith("#") and "\t" not in line:
+    if line.startswith("#"):
         return line
     columns = line.split("\t")
     if len(columns) != 4:
@@ -81,7 +81,7 @@ def _set_tree(sentence: Sentence) -> None:
     for word in sentence:
         leaf, slash, deprel = word.deprel.partition("/")
         last = word.id == len(sentence)
-        if leaf not in ("l", "r") or not slash or not deprel:
+        if leaf not in ("l", "r") or not slash:
             raise FormatError(
                 f"word {word.id}: '{word.deprel}' is not a leaf tag with a relation, like l/nsubj or r/obj"
             )

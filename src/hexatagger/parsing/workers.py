@@ -3,12 +3,16 @@
 Each process has its own Parser with one thread: on one machine that is faster than one Parser with many threads.
 """
 
+import contextlib
 import itertools
 import multiprocessing
+import os
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from hexatagger.errors import HexataggerError
@@ -45,7 +49,8 @@ def parse_parallel(
         "batch_size": batch_size,
     }
     context = multiprocessing.get_context("spawn")  # subtle: a fork would copy the locks of onnxruntime's threads
-    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(model, precision))
+    watched, held = context.Pipe(duplex=False)  # the workers watch one end, and end when this process closes the other
+    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(model, precision, watched))
     waiting: deque[Future[list[Sentence]]] = deque()
     try:
         stream = iter(sentences)
@@ -59,11 +64,23 @@ def parse_parallel(
         raise HexataggerError("a worker process died, perhaps for lack of memory: use fewer --workers") from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        watched.close()
+        held.close()
 
 
-def _start(model: str | Path, precision: Precision) -> None:
+def _start(model: str | Path, precision: Precision, parent: Connection) -> None:
     global _parser
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)  # whoever reads the output must not wait for a worker
     _parser = load(model, precision=precision, threads=1)
+
+
+def _end_with(parent: Connection) -> None:
+    """End this process when the parent has ended, however that happened."""
+    with contextlib.suppress(EOFError, OSError):
+        parent.recv_bytes()
+    os._exit(1)
 
 
 def _parse(sentences: list[Sentence], options: ParseOptions) -> list[Sentence]:

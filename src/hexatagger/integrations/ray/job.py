@@ -30,10 +30,10 @@ from hexatagger.integrations.ray.shards import (
     Tally,
     check_model,
     make_shard,
-    model_digest,
     read_problems,
     unfinished,
 )
+from hexatagger.parsing.fingerprint import model_digest
 from hexatagger.parsing.parser import EMBEDDED, Parser, find_model, load
 
 _LARGE = 1 << 24  # bytes of a file that is cut on the cluster, because every byte of it must be read

@@ -8,7 +8,6 @@ A worker that is killed leaves its temporary file behind. The next worker counts
 because a block that kills every worker must not do so for ever.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -104,15 +103,6 @@ class Tally:
     problems: int = 0
     failure: str | None = None
     """Why the shard could not be made."""
-
-
-def model_digest(folder: Path) -> str:
-    """Return a digest of the files in a model folder that parsing depends on."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.suffix in (".json", ".onnx"):
-            digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
 
 
 def check_model(folder: Path, source: Source, precision: Precision, options: ParseOptions) -> None:
