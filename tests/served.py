@@ -94,9 +94,11 @@ def serving(options: ServerOptions, network: Network | None = None) -> Iterator[
     """Serve in a thread of this process; yields the address."""
     import uvicorn
 
+    from hexatagger.server.run import HeaderTimeout
+
     listener = open_socket(options)
     app = create_app(options, parsers={name: make_parser(network) for name in options.models})
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", http=HeaderTimeout))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:
@@ -114,8 +116,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--port", type=int, default=0)
     arguments.add_argument("--delay", type=float, default=0.0)
+    arguments.add_argument("--timeout", type=float, default=30.0)
     given = arguments.parse_args()
-    options = ServerOptions(port=given.port, batch=4)
+    options = ServerOptions(port=given.port, batch=4, timeout=given.timeout)
     listener = open_socket(options)
     print(listener.getsockname()[1], flush=True)
     serve(options, listener, parsers={"en": make_parser(Network(given.delay))})

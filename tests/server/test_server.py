@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -28,10 +29,12 @@ from starlette.testclient import TestClient
 from conftest import ROOT
 from hexatagger.cli import main
 from hexatagger.formats.conllu import read_conllu
-from hexatagger.parsing.parser import load
+from hexatagger.parsing.parser import Parser, load
+from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 from hexatagger.server import ServerOptions, create_app
 from hexatagger.server.batching import Batcher
+from hexatagger.server.cost import check_cost
 from hexatagger.server.metrics import ServiceMetrics
 from hexatagger.server.refused import Refused
 from hexatagger.server.request import ParseTask, read_request
@@ -41,14 +44,18 @@ from hexatagger.tags.hexatag import Hexatag
 from onnx_model import write_model
 from served import Network, make_parser, serving
 
-OPTIONS = ServerOptions(models={"en": "en", "words": "words"}, max_body=5000, max_words=60, max_exact=20, max_k=5)
+OPTIONS = ServerOptions(
+    models={"en": "en", "words": "words"}, max_body=5000, max_words=60, max_exact=20, max_k=5, max_work=0.05
+)
+HERE = "http://127.0.0.1"
 WORDS = [["She", "reads", "fascinating", "papers"]]
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
     parsers = {"en": make_parser(), "words": make_parser(cuts_text=False)}
-    with TestClient(create_app(OPTIONS, parsers=parsers), raise_server_exceptions=False) as opened:
+    app = create_app(OPTIONS, parsers=parsers)
+    with TestClient(app, base_url=HERE, raise_server_exceptions=False) as opened:
         yield opened
 
 
@@ -221,7 +228,7 @@ def test_limits(client: TestClient) -> None:
     unsized = client.post("/v1/parse", content=parts(), headers={"Content-Type": "application/json"})
     refused(unsized, 413, "body_too_large")
     for question in ({"words": [["a"] * 61]}, {"text": "a " * 61}, {"words": [["a"]] * 61}):
-        assert "61 words are more than the limit of 60" in refused(
+        assert "more than 60 words, the limit" in refused(
             client.post("/v1/parse", json=question), 413, "too_many_words"
         )
     for more in ({"probabilities": True}, {"k": 2}, {"constraints": [{"root": 1}]}):
@@ -230,11 +237,136 @@ def test_limits(client: TestClient) -> None:
     assert client.post("/v1/parse", json={"words": [["a"] * 21]}).status_code == 200
     known = {"words": [["a"] * 20], "constraints": [{"root": 1}], "probabilities": True}
     answer = client.post("/v1/parse", json={**known, "k": 5})
-    assert "ask for fewer trees" in refused(answer, 413, "sentence_too_long")
+    assert "the limit is 0.05 per request: ask for fewer trees" in refused(answer, 413, "too_much_work")
     assert client.post("/v1/parse", json=known).status_code == 200
     assert "use en, words" in refused(client.post("/v1/parse", json={"text": "a", "model": "fr"}), 404, "unknown_model")
     refused(client.post("/v1/parse", json={"text": "a", "model": "words"}), 422, "no_segmenter")
     assert client.post("/v1/parse", json={"words": [["a"]], "model": "words"}).status_code == 200
+
+
+def seconds_of(answer: httpx2.Response) -> float:
+    found = re.search(r"takes about ([0-9.e+]+) seconds", refused(answer, 413, "too_much_work"))
+    assert found
+    return float(found[1])
+
+
+def test_the_cost_counts_every_path(client: TestClient) -> None:
+    """Words that may be the root or not, spans, k, and pointers all take charts."""
+    words = [["a"] * 20]
+
+    def cost(**more: Any) -> float:
+        return seconds_of(client.post("/v1/parse", json={"words": words, **more}))
+
+    either = {str(word): ["root", "obj"] for word in range(1, 21)}
+    assert cost(constraints=[{"relations": either}]) > 0.05
+    spans = [[first, last] for first in range(1, 20) for last in range(first, 21)]
+    assert cost(constraints=[{"spans": spans}]) > 0.05
+    assert client.post("/v1/parse", json={"words": words, "constraints": [{"root": 1}]}).status_code == 200
+    assert client.post("/v1/parse", json={"words": words, "probabilities": True, "k": 5}).status_code == 200
+    doubled = {"words": words, "constraints": [{"spans": [[1, 2]] * 400}]}
+    assert client.post("/v1/parse", json=doubled).status_code == 200  # one span, however often it is named
+    parser = make_parser()
+    sentences = [Sentence.from_words(["a"] * 100)]
+    options = ServerOptions()
+    assert check_cost(task(*["a"] * 100, k=20), sentences, parser, options) == 0
+    model = replace(parser.folder.recipe.model, hidden=8, pointers=8)
+    pointing = cast("Parser", SimpleNamespace(config=model, labels=parser.labels))
+    for more in ({"k": 20}, {"k": 10, "probabilities": True}):
+        with pytest.raises(Refused, match="the limit is 5 per request"):
+            check_cost(task(*["a"] * 100, **more), sentences, pointing, options)
+    assert 1 < check_cost(task(*["a"] * 100, probabilities=True), sentences, pointing, options) < 5
+
+
+def test_long_text_is_refused_before_it_is_segmented(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    message = refused(client.post("/v1/parse", json={"text": "a" * 1201}), 413, "text_too_long")
+    assert "1201 characters are more than the limit of 1200" in message
+    seen: list[int] = []
+    score = Segmenter.score
+
+    def counted(self: Segmenter, row: Any) -> Any:
+        seen.append(len(row))
+        return score(self, row)
+
+    monkeypatch.setattr(Segmenter, "score", counted)
+    text = "a b c d.\n\n" * 9_000
+    options = ServerOptions(max_words=5_000)
+    batcher = Batcher("en", make_parser(), options, ServiceMetrics({}))
+    with pytest.raises(Refused, match="more than 5000 words"):
+        batcher.ask(read_request(json.dumps({"text": text}).encode(), options)).result(60)
+    batcher.close()
+    assert sum(seen) < len(text) / 2
+
+
+def test_numbers_of_many_digits_are_refused(client: TestClient) -> None:
+    many = "1" * 4400
+    for columns in ([many, "a", *"____", "0", *"___"], ["1", "a", *"____", many, *"___"], [f"1-{many}", "a", *"_" * 8]):
+        answer = client.post("/v1/parse", json={"conllu": "\t".join(columns)})
+        assert len(refused(answer, 422, "invalid_conllu")) < 200
+
+
+class Waiting(Network):
+    """A network whose calls for sentences of 15 words take long, as if they took charts."""
+
+    def run(self, names: list[str], inputs: dict[str, Any]) -> list[Any]:
+        if inputs["pieces"].shape[1] == 15:
+            time.sleep(1.0)
+        return super().run(names, inputs)
+
+
+def test_slow_requests_do_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hexatagger.server.batching._QUICK", 0.001)
+    network = Waiting()
+    slow = {"words": [["a"] * 15] * 10, "constraints": [{"root": 1}] * 10}
+    with serving(ServerOptions(port=0, timeout=2), network) as address, ThreadPoolExecutor(1) as pool:
+        first = pool.submit(httpx2.post, f"{address}/v1/parse", json=slow, timeout=60)
+        time.sleep(0.3)
+        began = time.monotonic()
+        for _ in range(5):
+            assert httpx2.post(f"{address}/v1/parse", json={"words": [["a"]]}, timeout=60).status_code == 200
+        assert time.monotonic() - began < 0.9
+        refused(first.result(), 503, "timeout")
+        time.sleep(1.5)  # the sentence in hand ends, and no other is begun
+        calls = network.calls.count(1)
+        time.sleep(1.2)
+        assert network.calls.count(1) == calls < 5 + 5
+
+
+def test_sigterm_ends_a_busy_service() -> None:
+    program = [sys.executable, str(ROOT / "tests" / "served.py"), "--delay", "600", "--timeout", "1"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        _wait_for(address)
+        answer = httpx2.post(f"{address}/v1/parse", json={"words": [["a"]]}, timeout=60)
+        refused(answer, 503, "timeout")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) in (0, -signal.SIGTERM)
+
+
+def test_half_sent_headers_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hexatagger.server.run._HEADER_SECONDS", 0.3)
+    with serving(ServerOptions(port=0)) as address:
+        host, port = address.removeprefix("http://").split(":")
+        for begin in (
+            b"",
+            b"GET /healthz HTTP/1.1\r\nHost: loc",
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET",
+        ):
+            with socket.create_connection((host, int(port)), timeout=10) as half:
+                half.sendall(begin)
+                while half.recv(4096):
+                    pass  # until it is closed
+
+
+def test_other_hosts_are_refused(client: TestClient) -> None:
+    for host in ("localhost", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST."):
+        assert client.get("/healthz", headers={"Host": host}).status_code == 200
+    for host in ("evil.example", "127.0.0.1.evil.example:8000", "a:b:c", ""):
+        refused(client.get("/healthz", headers={"Host": host}), 421, "wrong_host")
+    assert ServerOptions(host="0.0.0.0").allows("example.org")
+    named = ServerOptions(host="0.0.0.0", hosts=("parse.example.org",))
+    assert named.allows("parse.example.org:443")
+    assert not named.allows("example.org")
 
 
 def test_other_addresses(client: TestClient) -> None:
@@ -265,7 +397,7 @@ def test_no_file_of_the_machine_can_be_read(client: TestClient, path: str) -> No
     with serving(replace(OPTIONS, port=0)) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as raw:
-            raw.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
             assert raw.makefile("rb").readline().split()[1] == b"404"
 
 
@@ -296,7 +428,7 @@ def test_no_cors_unless_told(client: TestClient) -> None:
     assert "access-control-allow-origin" not in client.get("/healthz", headers=away).headers
     options = replace(OPTIONS, cors=("https://example.org",))
     parsers = {"en": make_parser(), "words": make_parser()}
-    with TestClient(create_app(options, parsers=parsers)) as told:
+    with TestClient(create_app(options, parsers=parsers), base_url=HERE) as told:
         answer = told.post("/v1/parse", json={"text": "a"}, headers=away)
         assert answer.headers["access-control-allow-origin"] == "https://example.org"
         other = told.post("/v1/parse", json={"text": "a"}, headers={"Origin": "https://example.com"})
@@ -353,9 +485,8 @@ def test_time_runs_out() -> None:
         assert "0.2 seconds" in refused(late, 503, "timeout")
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as slow:
-            slow.sendall(
-                b"POST /v1/parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
-            )
+            slow.sendall(b"POST /v1/parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
+            slow.sendall(b"Content-Length: 9\r\n\r\n{")
             assert b" 408 " in slow.makefile("rb").readline()
 
 
@@ -468,6 +599,9 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     assert "is not NAME=DIR" in said("--model", "=x")
     assert "given twice" in said("--model", "a=x", "--model", "a=y")
     assert "port 70000" in said("--port", "70000")
+    assert "timeout nan is not a finite number" in said("--timeout", "nan")
+    assert "window inf is not a finite number" in said("--window", "inf")
+    assert "cannot listen on a..b:0" in said("--host", "a..b", "--port", "0")
     assert "no path" in said("--cors", "https://example.org/")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -345,7 +345,7 @@ def test_everything_has_a_name_and_comes_from_here(page: Page) -> None:
     assert loaded
     assert all(name.startswith(page.address) for name in loaded)
     page.browser.get(f"{page.address}/docs")
-    page.until(lambda: len(page.all("#paths article")) == 4)
+    page.until(lambda: len(page.all("#paths article")) == 5)
     page.click("#send")
     page.until(lambda: page.status().startswith("200"))
     assert '"deprel"' in page.one("#answer").text
@@ -353,7 +353,7 @@ def test_everything_has_a_name_and_comes_from_here(page: Page) -> None:
 
 def test_too_much_is_told(page: Page) -> None:
     page.open(text="a " * 201)
-    assert "201 words are more than the 200 of one request" in page.error()
+    assert "201 words are more than the limit of 200 per request" in page.error()
     assert not page.one("#result").is_displayed()
     page.open(text="a " * 40)
     assert "too long for probabilities" in page.one("#note").text

@@ -17,10 +17,18 @@ from hexatagger.errors import ConfigError
 @click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 picks a free one.")
 @click.option("--workers", default=1, show_default=True, help="Number of processes, each with its own models.")
 @click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Answer requests for this host name; repeat for more.  [default: any; on loopback, only this machine's]",
+)
+@click.option(
     "--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin call the service; repeat for more."
 )
 @click.option("--max-body", default=1_000_000, show_default=True, help="Bytes per request.")
 @click.option("--max-words", default=5_000, show_default=True, help="Words per request.")
+@click.option("--max-work", default=5.0, show_default=True, help="Seconds of work per request for constraints and k.")
 @click.option("--max-queue", default=256, show_default=True, help="Requests that may wait; more are refused.")
 @click.option("--timeout", default=30.0, show_default=True, help="Seconds per request.")
 @click.option(
@@ -35,9 +43,11 @@ def serve(
     host: str,
     port: int,
     workers: int,
+    hosts: tuple[str, ...],
     cors: tuple[str, ...],
     max_body: int,
     max_words: int,
+    max_work: float,
     max_queue: int,
     timeout: float,
     window: float,
@@ -60,9 +70,11 @@ def serve(
         host=host,
         port=port,
         workers=workers,
+        hosts=hosts,
         cors=cors,
         max_body=max_body,
         max_words=max_words,
+        max_work=max_work,
         max_queue=max_queue,
         timeout=timeout,
         window=window / 1000,

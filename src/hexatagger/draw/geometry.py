@@ -15,22 +15,25 @@ from hexatagger.sentence import Sentence
 def geometry(sentence: Sentence) -> dict[str, Any]:
     """Return the coordinates of the dependency tree (`arcs`) and of the binary head tree (`bht`).
 
-    A node of the binary head tree has a place in order, 0 to 2N − 2, and is built by the tag at that place. An arc is
-    known after `step` tags. The decoder's stack holds the nodes that are built but whose parent is not.
+    A node of the binary head tree has a place in order, 0 to 2N − 2, and is built by the tag at that place. The
+    decoder's stack holds the nodes that are built but whose parent is not. An arc is known after `step` tags; arcs of
+    the binary head tree are those of the lifted tree if the sentence is not projective.
 
     >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
     >>> made = geometry(sentence)
     >>> [(word["id"], word["form"], word["x"]) for word in made["arcs"]["words"]]
     [(1, 'She', 16.5), (2, 'reads', 85.5)]
-    >>> [(arc["head"], arc["dependent"], arc["level"], arc["step"]) for arc in made["arcs"]["arcs"]]
-    [(2, 1, 1, 3), (0, 2, 2, 3)]
+    >>> [(arc["head"], arc["dependent"], arc["level"]) for arc in made["arcs"]["arcs"]]
+    [(2, 1, 1), (0, 2, 2)]
     >>> [(node["side"], node["height"], node["children"]) for node in made["bht"]["nodes"]]
     [('', 0, []), ('R', 1, [0, 2]), ('', 0, [])]
+    >>> made["bht"]["arcs"]
+    [{'head': 2, 'dependent': 1, 'step': 3}, {'head': 0, 'dependent': 2, 'step': 3}]
     """
     if not len(sentence):
-        return {"right_to_left": False, "arcs": {"width": 0, "words": [], "arcs": []}, "bht": {"width": 0, "nodes": []}}
+        empty: dict[str, Any] = {"width": 0, "words": [], "arcs": []}
+        return {"right_to_left": False, "arcs": empty, "bht": {"width": 0, "nodes": [], "arcs": []}}
     arcs, whole = figure(sentence, "arcs"), figure(sentence, "all")
-    steps = _steps(whole)
     seen = mirrored(arcs) if arcs.right_to_left else arcs
     layout = arrange(seen, _METRICS)
     drawn_arcs = [
@@ -44,7 +47,6 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
             "to": round(item.dependent, 1),
             "begin": round(item.begin, 1),
             "end": round(item.end, 1),
-            "step": steps[seen.ids[item.arc.dependent - 1]],
         }
         for item in layout.arcs
     ]
@@ -66,7 +68,7 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
     return {
         "right_to_left": arcs.right_to_left,
         "arcs": {"width": round(layout.width, 1), "words": words, "arcs": drawn_arcs},
-        "bht": {"width": round(places.width, 1), "nodes": nodes, "notes": whole.notes},
+        "bht": {"width": round(places.width, 1), "nodes": nodes, "arcs": _steps(whole)},
     }
 
 
@@ -82,12 +84,9 @@ def _words(seen: Figure, middles: list[float], widths: list[float]) -> list[dict
     )
 
 
-def _steps(whole: Figure) -> dict[int, int]:
-    """Return after how many tags the arc to each word is known: once the heads of both its parts are built.
-
-    In a non-projective sentence these are the arcs of the lifted tree.
-    """
-    found: dict[int, int] = {}
+def _steps(whole: Figure) -> list[dict[str, int]]:
+    """Return the arcs in the order in which the decoder finds them: when the heads of both ends are built."""
+    found = []
     known: dict[int, tuple[int, int]] = {}  # place → the word that heads the node, the last place it depends on
     for node in sorted(whole.nodes, key=lambda node: node.height):
         if not node.children:
@@ -96,7 +95,7 @@ def _steps(whole: Figure) -> dict[int, int]:
         left, right = (known[child] for child in node.children)
         head, dependent = (left, right) if node.side == "L" else (right, left)
         known[node.place] = (head[0], max(node.place, head[1]))
-        found[dependent[0]] = 1 + max(node.place, head[1], dependent[1])
+        found.append({"head": head[0], "dependent": dependent[0], "step": 1 + max(node.place, head[1], dependent[1])})
     top = max(whole.nodes, key=lambda node: node.height)
-    found[known[top.place][0]] = len(whole.nodes)
-    return found
+    found.append({"head": 0, "dependent": known[top.place][0], "step": len(whole.nodes)})
+    return sorted(found, key=lambda arc: arc["step"])

@@ -95,7 +95,9 @@ def _head(text: str, name: str, line: int) -> int:
     """Parse HEAD; only the canonical spelling of a number is accepted."""
     if _is_number(text):
         return int(text)
-    raise FormatError(f"HEAD '{text}' is not a number: write the ID of the head, 0 or '_'", source=name, line=line)
+    raise FormatError(
+        f"HEAD '{_shorten(text)}' is not a number: write the ID of the head, 0 or '_'", source=name, line=line
+    )
 
 
 def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, extended: bool) -> None:
@@ -133,7 +135,7 @@ def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, ex
         raise wrong(f"ID '{identifier}' is out of order: the next word here is '{done + 1}'")
     else:
         allowed = "a number, a range like 3-4 or an empty node like 3.1" if extended else "a number"
-        raise wrong(f"ID '{identifier}' is not {allowed}")
+        raise wrong(f"ID '{_shorten(identifier)}' is not {allowed}")
 
 
 def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: int, roots: Roots) -> None:
@@ -185,8 +187,8 @@ def _attach(sentence: Sentence) -> None:
 
 
 def _is_number(text: str) -> bool:
-    """Say whether this is a number in its canonical spelling."""
-    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
+    """Say whether this is a number of at most nine digits in its canonical spelling."""
+    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and len(text) <= 9
 
 
 def _shorten(text: str, limit: int = 60) -> str:

@@ -18,6 +18,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -58,6 +59,7 @@ _REFUSALS = {
     408: "The body did not arrive in time.",
     413: "Too many bytes or words, or a sentence that is too long for what is asked.",
     415: "The body is not `application/json`.",
+    421: "The request names a host that the service does not answer for.",
     422: "A field is unknown, missing or wrong, or constraints contradict one another.",
     429: "Too many requests are waiting: try again after `Retry-After` seconds.",
     500: "An error in the service.",
@@ -132,7 +134,7 @@ class Service:
             self.batchers[name] = Batcher(name, parser, self.options, self.metrics)
 
     def stop(self) -> None:
-        """Finish what was accepted."""
+        """Answer what was accepted, within limits."""
         for batcher in self.batchers.values():
             batcher.close()
 
@@ -184,7 +186,7 @@ class Service:
             )
             for name, batcher in self.batchers.items()
         ]
-        names = ("max_body", "max_words", "max_exact", "max_k", "timeout")
+        names = ("max_body", "max_words", "max_exact", "max_k", "max_work", "timeout")
         return ModelsAnswer(models=models, limits={name: getattr(self.options, name) for name in names})
 
     async def health(self) -> HealthAnswer:
@@ -228,7 +230,7 @@ def build(options: ServerOptions, *, parsers: Mapping[str, Parser] | None = None
             CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["Content-Type"]
         )
     known = {route.path for route in app.routes if hasattr(route, "path")}
-    app.add_middleware(_Outside, metrics=service.metrics, known=known)
+    app.add_middleware(_Outside, options=options, metrics=service.metrics, known=known)
     app.state.service = service
     return app
 
@@ -316,10 +318,10 @@ def _file(body: bytes, kind: str) -> Any:
 
 
 class _Outside:
-    """The outermost layer: counts requests, sets headers, and answers 500 where the service has a bug."""
+    """The outermost layer: checks the host, counts requests, sets headers, and answers 500 if the service has a bug."""
 
-    def __init__(self, app: ASGIApp, metrics: ServiceMetrics, known: set[str]) -> None:
-        self.app, self.metrics, self.known = app, metrics, known
+    def __init__(self, app: ASGIApp, options: ServerOptions, metrics: ServiceMetrics, known: set[str]) -> None:
+        self.app, self.options, self.metrics, self.known = app, options, metrics, known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -340,8 +342,12 @@ class _Outside:
                 message["headers"] = [*message["headers"], *((k.lower().encode(), v.encode()) for k, v in own.items())]
             await send(message)
 
+        app, host = self.app, Headers(scope=scope).get("host", "")
+        if not self.options.allows(host):
+            message = f"this service does not answer for host '{host[:80]}': start it with --allow-host to change that"
+            app = _refusal(Refused(421, "wrong_host", message))
         try:
-            await self.app(scope, receive, fenced)
+            await app(scope, receive, fenced)
         except ClientDisconnect:
             status = 499
         except Exception:

@@ -1,11 +1,15 @@
-"""Batching across clients: one queue and one thread per model.
+"""Batching across clients: each model has a queue and a thread, and a second pair of them for slow requests.
 
 The thread takes the first request in the queue, waits a moment for others (`window`), and gives all of them to the
 parser in one call. While that call runs, the next requests gather: the busier the service, the larger its batches. A
 request that fails in company is parsed again alone, so that it cannot spoil the others.
+
+Requests with much chart work (see `cost`) go to the second thread, sentence by sentence. They do not hold up the
+others, and they stop after the sentence in hand when their time is over or the service shuts down.
 """
 
 import logging
+import queue
 import threading
 import time
 from collections import deque
@@ -25,6 +29,11 @@ from hexatagger.server.request import ParseTask
 
 _log = logging.getLogger(__name__)
 
+_QUICK = 0.1
+"""Seconds of chart work up to which a request is parsed together with others."""
+_PATIENCE = 5.0
+"""Seconds that shutting down waits for a thread."""
+
 
 @dataclass(slots=True, eq=False)
 class _Job:
@@ -33,6 +42,7 @@ class _Job:
     task: ParseTask
     answer: "Future[list[Sentence]]" = field(default_factory=Future)
     sentences: Sequence[Sentence] = ()
+    deadline: float = 0.0
 
 
 class Batcher:
@@ -42,35 +52,43 @@ class Batcher:
         self.name, self.parser, self._options, self._metrics = name, parser, options, metrics
         self.segments = _has_segmenter(parser)
         self._waiting: deque[_Job] = deque()
+        self._slow: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._running = 0
         self._closed = False
         self._changed = threading.Condition()
-        metrics.waiting.labels(name).set_function(lambda: len(self._waiting) + self._running)
-        self._thread = threading.Thread(target=self._work, name=f"hexatagger-{name}", daemon=True)
-        self._thread.start()
+        metrics.waiting.labels(name).set_function(lambda: len(self._waiting) + self._slow.qsize() + self._running)
+        # subtle: daemons, so that a sentence in hand cannot keep the process alive
+        self._threads = [
+            threading.Thread(target=work, name=f"hexatagger-{name}-{kind}", daemon=True)
+            for kind, work in (("quick", self._work), ("slow", self._work_slowly))
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def ask(self, task: ParseTask) -> "Future[list[Sentence]]":
         """Put a request into the queue, or refuse it if the queue is full. Cancel the future to take it out again."""
         if task.request.text and not self.segments:
             message = f"model '{self.name}' cannot segment text: send words or conllu"
             raise Refused(422, "no_segmenter", message, field="text")
-        job = _Job(task)
+        job = _Job(task, deadline=time.monotonic() + self._options.timeout)
         with self._changed:
             if self._closed:
                 raise Refused(503, "shutting_down", "the service is shutting down: try another", retry_after=5)
-            if len(self._waiting) >= self._options.max_queue:
-                message = f"{len(self._waiting)} requests are waiting already: try again later"
+            if (waiting := len(self._waiting) + self._slow.qsize()) >= self._options.max_queue:
+                message = f"{waiting} requests are waiting already: try again later"
                 raise Refused(429, "queue_full", message, retry_after=1)
             self._waiting.append(job)
             self._changed.notify()
         return job.answer
 
     def close(self) -> None:
-        """Answer what waits, then stop the thread."""
+        """Answer what waits, then stop the threads; a slow request is given up after the sentence in hand."""
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join()
+        until = time.monotonic() + _PATIENCE
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _work(self) -> None:
         while jobs := self._collect():
@@ -78,6 +96,25 @@ class Batcher:
                 self._answer([job for job in jobs if job.answer.set_running_or_notify_cancel()])
             finally:
                 self._running = 0
+        self._slow.put(None)
+
+    def _work_slowly(self) -> None:
+        """Parse slow requests one after the other, one sentence at a time."""
+        while job := self._slow.get():
+            request = job.task.request
+            made: list[Sentence] = []
+            try:
+                for sentence, known in zip(job.sentences, _constraints(job), strict=True):
+                    if self._closed or time.monotonic() > job.deadline:
+                        raise Refused(503, "timeout", "the time for this request is over: send less", retry_after=1)
+                    made += self.parser.parse_sentences(
+                        [sentence], probabilities=request.probabilities, k=request.k, constraints=[known]
+                    )
+            except Exception as error:
+                job.answer.set_exception(_told(error))
+            else:
+                self._count(1, made)
+                job.answer.set_result(made)
 
     def _collect(self) -> list[_Job]:
         """Wait for requests; return none once the queue is closed and empty."""
@@ -98,10 +135,13 @@ class Batcher:
         for job in jobs:
             request = job.task.request
             try:
-                job.sentences = self.parser.segmenter.segment(request.text) if request.text else job.task.sentences
-                check_cost(job.task, job.sentences, self._options)
+                job.sentences = self._segment(request.text) if request.text else job.task.sentences
+                seconds = check_cost(job.task, job.sentences, self.parser, self._options)
             except Exception as error:
                 job.answer.set_exception(_told(error))
+                continue
+            if seconds > _QUICK:
+                self._slow.put(job)
             else:
                 groups.setdefault((request.probabilities, request.k), []).append(job)
         for group in groups.values():
@@ -112,10 +152,7 @@ class Batcher:
         """Parse the sentences of all jobs in one call."""
         request = jobs[0].task.request
         sentences = [sentence for job in jobs for sentence in job.sentences]
-        constraints: list[Constraints | None] = []
-        for job in jobs:
-            constraints += job.task.constraints
-            constraints += [None] * (len(job.sentences) - len(job.task.constraints))
+        constraints = [known for job in jobs for known in _constraints(job)]
         try:
             made = self.parser.parse_sentences(
                 sentences, probabilities=request.probabilities, k=request.k, constraints=constraints
@@ -127,12 +164,30 @@ class Batcher:
                 for job in jobs:
                     self._parse([job])
             return
-        self._metrics.batches.labels(self.name).observe(len(jobs))
-        self._metrics.sentences.labels(self.name).inc(len(made))
-        self._metrics.words.labels(self.name).inc(sum(map(len, made)))
+        self._count(len(jobs), made)
         parsed = iter(made)
         for job in jobs:
             job.answer.set_result([next(parsed) for _ in job.sentences])
+
+    def _segment(self, text: str) -> list[Sentence]:
+        """Segment text; stop once there are too many words."""
+        sentences: list[Sentence] = []
+        words = 0
+        for sentence in self.parser.segmenter.stream([text]):
+            sentences.append(sentence)
+            if (words := words + len(sentence)) > self._options.max_words:
+                break
+        return sentences
+
+    def _count(self, requests: int, made: Sequence[Sentence]) -> None:
+        self._metrics.batches.labels(self.name).observe(requests)
+        self._metrics.sentences.labels(self.name).inc(len(made))
+        self._metrics.words.labels(self.name).inc(sum(map(len, made)))
+
+
+def _constraints(job: _Job) -> list[Constraints | None]:
+    """Return the constraints of every sentence."""
+    return [*job.task.constraints, *[None] * (len(job.sentences) - len(job.task.constraints))]
 
 
 def _told(error: Exception) -> Exception:

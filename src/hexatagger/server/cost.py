@@ -1,21 +1,32 @@
-"""What a request may cost: the one place where words, sentences and charts are counted."""
+"""What a request costs: the one place where words and chart work are counted, before any of the work is done.
+
+The best tree takes linear time, so only words count. Constraints take charts, and so do probabilities and k-best trees
+of a model with pointers: O(N⁴) time per chart (see `decode.chart`). The seconds below are estimates, measured on one
+core of an ordinary server. They need not be exact: they bound what one request can take.
+"""
 
 from collections.abc import Sequence
 
+from hexatagger.decode import Constraints
+from hexatagger.decode.limits import EXACT_HEADS
+from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from hexatagger.server.options import ServerOptions
 from hexatagger.server.refused import Refused
 from hexatagger.server.request import ParseTask
 
-_CHARTS = 4
-"""The charts of the longest sentence that a request with constraints may take (see `decode.chart`): seconds."""
+_ARCS = 2.3
+"""Charts that it takes to score all arcs of a chart."""
+_MASS = 7.3
+"""Charts that the probabilities of all heads take."""
+_NARROWED = 2000
+"""Up to this many words times constraints, the decoder narrows a contradiction down: one chart per constraint."""
 
 
-def check_cost(task: ParseTask, sentences: Sequence[Sentence], options: ServerOptions) -> None:
-    """Refuse a request that takes too much, once its words are known."""
-    words = sum(map(len, sentences))
-    if words > options.max_words:
-        message = f"{words} words are more than the limit of {options.max_words} per request: send them in parts"
+def check_cost(task: ParseTask, sentences: Sequence[Sentence], parser: Parser, options: ServerOptions) -> float:
+    """Return the estimated seconds of chart work; refuse a request that is over a limit."""
+    if sum(map(len, sentences)) > options.max_words:
+        message = f"more than {options.max_words} words, the limit per request: send them in parts"
         raise Refused(413, "too_many_words", message)
     if len(task.constraints) > len(sentences):
         message = f"constraints for {len(task.constraints)} sentences, but there are {len(sentences)}"
@@ -27,12 +38,35 @@ def check_cost(task: ParseTask, sentences: Sequence[Sentence], options: ServerOp
             f"(limit: {options.max_exact} words): ask for the best tree only"
         )
         raise Refused(413, "sentence_too_long", message)
-    k = task.request.k
-    charts = 2 * k - 1 + (3 if task.request.probabilities or k > 1 else 0)
-    pairs = zip(sentences, task.constraints, strict=False)
-    if charts * sum(len(sentence) ** 4 for sentence, known in pairs if known) > _CHARTS * options.max_exact**4:
+    constraints = [*task.constraints, *[None] * (len(sentences) - len(task.constraints))]
+    pairs = zip(sentences, constraints, strict=True)
+    seconds = sum(_seconds(len(sentence), known, task, parser) for sentence, known in pairs)
+    if seconds > options.max_work:
         message = (
-            f"{k} trees that obey constraints take too much time for sentences this long (it grows with the fourth "
-            "power of the words): ask for fewer trees, or put constraints on fewer or shorter sentences"
+            f"this takes about {seconds:.2g} seconds of work, and the limit is {options.max_work:g} per request: ask "
+            "for fewer trees, send fewer or shorter sentences, or use fewer constraints"
         )
-        raise Refused(413, "sentence_too_long", message)
+        raise Refused(413, "too_much_work", message)
+    return seconds
+
+
+def _seconds(words: int, known: Constraints | None, task: ParseTask, parser: Parser) -> float:
+    """Estimate the chart work for one sentence."""
+    k, more = task.request.k, task.request.probabilities or task.request.k > 1
+    pointers = more and parser.config.pointers > 0 and words <= EXACT_HEADS
+    if not words or not (known or pointers):
+        return 0.0
+    known = known or Constraints()
+    cases = 1 + sum(_root_or_not(names, parser) for names in known.relations.values())
+    charts = cases * (1 + (_ARCS + 1 + 2 * (k - 1) * (_ARCS + 1) if k > 1 else 0) + (_MASS if more else 0))
+    parts = len(known.parts())
+    contradiction = cases + 1 + (parts if words * parts <= _NARROWED else 0)
+    chart = 2.2e-9 * words**4 + 1.1e-4 * words + len(known.spans) * words * (1.3e-5 + 1.8e-9 * words**2)
+    return chart * max(charts, contradiction)
+
+
+def _root_or_not(names: Sequence[str], parser: Parser) -> bool:
+    """Say whether a word may have deprels of the root and others: each such word takes its own charts."""
+    labels = parser.labels
+    root = {name for name, is_root in zip(labels.relations, labels.root_mask, strict=True) if is_root}
+    return not root.isdisjoint(names) and not root.issuperset(names)

@@ -1,5 +1,6 @@
 """ServerOptions: where the service listens, which models it has, and how much work it accepts."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +8,8 @@ from dataclasses import dataclass, field
 from hexatagger.errors import ConfigError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_COUNTS = ("workers", "max_body", "max_words", "max_exact", "max_k", "max_queue", "batch")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ORIGIN = re.compile(r"https?://[^/\s]+|\*")
 
 
@@ -36,6 +39,9 @@ class ServerOptions:
     """The port to listen on; 0 picks a free one."""
     workers: int = 1
     """Number of processes. Each has its own models and its own queues."""
+    hosts: tuple[str, ...] = ()
+    """Host names that requests may name; all others are refused. The default is the names of this machine on loopback,
+    and any name elsewhere."""
     cors: tuple[str, ...] = ()
     """Origins whose pages may call the service, such as `https://example.org`. None by default."""
     max_body: int = 1_000_000
@@ -46,6 +52,9 @@ class ServerOptions:
     """Words per sentence, for probabilities, k-best trees and constraints."""
     max_k: int = 20
     """Trees per sentence."""
+    max_work: float = 5.0
+    """Estimated seconds per request for charts: constraints, and probabilities and k-best trees of models with
+    pointers."""
     max_queue: int = 256
     """Requests that may wait for a model. Further requests are refused with 429."""
     timeout: float = 30.0
@@ -56,7 +65,10 @@ class ServerOptions:
     """Requests per parser call."""
 
     def __post_init__(self) -> None:
-        for name in ("workers", "max_body", "max_words", "max_exact", "max_k", "max_queue", "timeout", "batch"):
+        for name in (*_COUNTS, "max_work", "timeout", "window"):
+            if not math.isfinite(getattr(self, name)):
+                raise ConfigError(f"{name} {getattr(self, name)} is not a finite number")
+        for name in (*_COUNTS, "max_work", "timeout"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"{name} {getattr(self, name)} is too small: it must be positive")
         if self.window < 0:
@@ -71,6 +83,19 @@ class ServerOptions:
         for origin in self.cors:
             if not _ORIGIN.fullmatch(origin):
                 raise ConfigError(f"origin '{origin}' is not like https://example.org: no path, no slash at the end")
+
+    def allows(self, host: str) -> bool:
+        """Say whether a request may name this host, given as `name`, `name:port` or `[address]:port`.
+
+        A page from elsewhere whose name was made to point to this machine (DNS rebinding) still sends its own name.
+
+        >>> [ServerOptions().allows(host) for host in ("localhost:8000", "[::1]:8000", "evil.example", "")]
+        [True, True, False, False]
+        """
+        allowed = self.hosts or (_LOOPBACK if self.host in _LOOPBACK or self.host.startswith("127.") else ())
+        found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]*))(?::[0-9]*)?", host)
+        name = (found[1] or found[2]).lower().rstrip(".") if found else ""
+        return not allowed or name == self.host.lower() or name in (each.lower() for each in allowed)
 
     @property
     def default_model(self) -> str:

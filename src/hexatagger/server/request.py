@@ -19,6 +19,8 @@ from hexatagger.server.options import ServerOptions
 from hexatagger.server.refused import Refused, explain
 
 SOURCES = ("text", "words", "conllu")
+_CHARACTERS = 20
+"""Characters of text per word that a request may have: longer text is refused before it is segmented."""
 
 
 def _whole(value: Any) -> Any:
@@ -67,10 +69,10 @@ class RequestConstraints(BaseModel):
         """Return the same for the parser."""
         return Constraints(
             heads={int(word): head for word, head in self.heads.items()},
-            forbidden=self.forbidden,
+            forbidden=sorted(set(self.forbidden)),
             relations={int(word): names for word, names in self.relations.items()},
             root=self.root,
-            spans=self.spans,
+            spans=sorted(set(self.spans)),  # each one costs time in every chart
         )
 
 
@@ -146,6 +148,9 @@ def read_request(body: bytes, options: ServerOptions) -> ParseTask:
     if request.tree > request.k:
         message = f"tree {request.tree} does not exist: k is {request.k}, raise it to get more trees"
         raise Refused(422, "invalid", message, field="tree")
+    if len(request.text) > (most := _CHARACTERS * options.max_words):
+        message = f"{len(request.text)} characters are more than the limit of {most} per request: send them in parts"
+        raise Refused(413, "text_too_long", message, field="text")
     sentences = _conllu(request.conllu) if given == ["conllu"] else map(Sentence.from_words, request.words)
     return ParseTask(request, list(sentences), [each.known() if each else None for each in request.constraints])
 

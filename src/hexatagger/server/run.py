@@ -3,12 +3,15 @@
 On SIGTERM or SIGINT the socket is closed, accepted requests are answered, then the threads of the models end.
 """
 
+import asyncio
 import functools
 import os
 import socket
 from collections.abc import Mapping
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 from hexatagger.errors import ConfigError, HexataggerError
@@ -21,6 +24,42 @@ _FAILED = 3
 """Exit code of a uvicorn process that could not start."""
 
 
+_HEADER_SECONDS = 10.0
+"""How long a client may take to send the headers of a request."""
+
+
+class HeaderTimeout(H11Protocol):
+    """uvicorn's HTTP protocol, which closes connections whose headers do not arrive in time."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock of a new connection."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the clock once the headers are complete; start it when the next request begins."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        super().connection_lost(exc)
+        self._stop()
+
+    def _watch(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 def bind(options: ServerOptions) -> socket.socket:
     """Open the socket to listen on."""
     listener = None
@@ -31,10 +70,11 @@ def bind(options: ServerOptions) -> socket.socket:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         if listener is not None:
             listener.close()
-        message = f"cannot listen on {options.host}:{options.port}: {error.strerror or error}: choose --host and --port"
+        problem = getattr(error, "strerror", None) or error
+        message = f"cannot listen on {options.host}:{options.port}: {problem}: choose --host and --port"
         raise ConfigError(message) from None
     listener.set_inheritable(True)
     return listener
@@ -44,6 +84,7 @@ def run(options: ServerOptions, listener: socket.socket, parsers: Mapping[str, P
     """Serve on a socket until told to stop."""
     settings = {
         "log_level": "warning",
+        "http": HeaderTimeout,
         "access_log": False,
         "lifespan": "on",
         "server_header": False,

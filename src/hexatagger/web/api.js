@@ -1,13 +1,13 @@
-/** The service behind the page. Every failure becomes an Error whose message can be shown. */
+/** Calls of the service. Every failure becomes an Error with a message for the user. */
 
-/** Ask for the models there are. */
+/** Return the models of the service. */
 export async function models() {
   return (await send("v1/models")).json();
 }
 
-/** Ask for a parse; `signal` calls it off. Returns the response, of which the caller takes JSON or text. */
-export function parse(question, signal) {
-  const body = JSON.stringify(question);
+/** Parse; `signal` cancels. Returns the response, from which the caller takes JSON or text. */
+export function parse(request, signal) {
+  const body = JSON.stringify(request);
   return send("v1/parse", { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
 }
 

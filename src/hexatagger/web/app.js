@@ -1,11 +1,11 @@
-/** The page: what is typed goes to the service, what comes back is drawn; the state is always in the address. */
+/** The page: sends the input to the service and draws the answer. Its state is always in the address. */
 
 import { models, parse } from "./api.js";
 import { drawArcs, light, tell } from "./arcs.js";
 import { toClipboard } from "./clipboard.js";
-import { element, percent, printable } from "./dom.js";
+import { element, percent, shown as form } from "./dom.js";
 import { showFixed, showTrees, showWord } from "./panels.js";
-import { VIEWS, question, readState, writeState } from "./state.js";
+import { VIEWS, readState, request, writeState } from "./state.js";
 import { drawSteps, drawTags, drawTree } from "./tree.js";
 
 const EXAMPLES = [
@@ -17,13 +17,13 @@ const EXAMPLES = [
   "What did you say happened after the lights went out?",
   "Visiting relatives can be tiring, but nobody who loves them would ever say so.",
 ];
-const WAIT = 250; // milliseconds without a key before what was typed is parsed
+const WAIT = 250; // milliseconds after the last key before the input is parsed
 
 const $ = (id) => document.getElementById(id);
 let state = readState(location.hash);
 let answer = null; // the last answer of the service
 let shown = 0; // the word in the panel
-let chosen = 0; // the word whose head is being chosen
+let chosen = 0; // the word whose head the user is choosing
 let timer = 0;
 let running = null;
 
@@ -46,7 +46,7 @@ function remember() {
   history.replaceState(null, "", link ? `#${link}` : location.pathname);
 }
 
-/** Parse what is typed; an older request that still runs is called off. */
+/** Parse the input. A request that is still running is cancelled. */
 async function update() {
   clearTimeout(timer);
   running?.abort();
@@ -76,7 +76,7 @@ async function update() {
   state.tree = best() ? Math.min(state.tree, trees().length) : 1;
   if (!best()) {
     $("result").hidden = true;
-    say("There is no word in this.");
+    say("The text has no words.");
     return;
   }
   draw();
@@ -85,29 +85,29 @@ async function update() {
   say(`${words} words in ${answer.sentences.length} ${answer.sentences.length > 1 ? "sentences" : "sentence"}${sure}.`);
 }
 
-/** Ask for all there is; of a sentence too long for that, only for the best tree. */
+/** Ask for everything; if a sentence is too long for that, for the best tree only. */
 async function ask(signal) {
   $("note").hidden = true;
   try {
-    return await (await parse(question(state), signal)).json();
+    return await (await parse(request(state), signal)).json();
   } catch (error) {
     if (error.code !== "sentence_too_long") throw error;
-    $("note").textContent = "A sentence is too long for probabilities, further trees and fixed arcs: these are the best trees.";
+    $("note").textContent = "A sentence is too long for probabilities, k-best trees and fixed arcs: only the best tree of each sentence is shown.";
     $("note").hidden = false;
-    return (await parse(question(state, { plain: true, probabilities: false, k: 1 }), signal)).json();
+    return (await parse(request(state, { plain: true, probabilities: false, k: 1 }), signal)).json();
   }
 }
 
-/** Say what went wrong; where arcs contradict one another, show the sentence, so that one can be freed. */
+/** Show an error. If fixed arcs contradict one another, show the sentence too, so that an arc can be freed. */
 async function explain(error, signal) {
   const contradiction = error.code === "contradiction";
   try {
-    if (contradiction) answer = await (await parse(question(state, { plain: true }), signal)).json();
+    if (contradiction) answer = await (await parse(request(state, { plain: true }), signal)).json();
   } catch (other) {
     if (other.name === "AbortError") return;
     answer = null;
   }
-  fail(contradiction ? `${error.message}. Free an arc to go on.` : error.message);
+  fail(contradiction ? `${error.message}. Free an arc to continue.` : error.message);
   say("");
   if (contradiction && best()) draw();
   else $("result").hidden = true;
@@ -118,7 +118,7 @@ function later() {
   timer = setTimeout(update, WAIT);
 }
 
-/** Draw the sentence that is looked at. */
+/** Draw the current sentence. */
 function draw() {
   $("result").hidden = false;
   const count = answer.sentences.length;
@@ -159,7 +159,7 @@ function drawPanels() {
   showFixed($("fixed-body"), current, fixed(), free, freeAll);
 }
 
-/** What the words of the drawing listen to. */
+/** Return the listeners of a word that can be clicked. */
 function listeners(word) {
   return {
     mouseenter: () => point(word.id),
@@ -183,7 +183,7 @@ function listeners(word) {
   };
 }
 
-/** What words listen to where they can only be looked at. */
+/** Return the listeners of a word that cannot be clicked. */
 function hovering(word) {
   return { mouseenter: () => point(word.id), mouseleave: () => point(0) };
 }
@@ -205,7 +205,7 @@ function pick(id) {
   drawing().querySelector(`[data-word="${id}"]`).setAttribute("aria-pressed", "true");
   light(drawing(), id);
   drawPanels();
-  say(`Now choose the head of “${printable(tree().words[id - 1].form)}”. Escape calls it off.`);
+  say(`Now choose the head of “${form(tree(), id)}”. Press Escape to cancel.`);
 }
 
 function cancel() {
@@ -217,8 +217,7 @@ function cancel() {
 }
 
 async function fix(word, head) {
-  const form = (id) => (id ? printable(best().words[id - 1].form) : "root");
-  const told = `Fixed: ${form(word)} ← ${form(head)}.`;
+  const told = `Fixed: ${form(best(), word)} ← ${form(best(), head)}.`;
   state.fixed = { ...state.fixed, [state.sentence]: { ...fixed(), [word]: head } };
   shown = word;
   await refit(told, word);
@@ -272,15 +271,15 @@ function look(view) {
   $(`tab-${view}`).focus();
 }
 
-/** Copy what the service writes, of the tree that is looked at. */
+/** Copy the current tree in the format that is asked for. */
 async function copy(kind) {
   try {
     let text = location.href;
-    if (kind === "json") text = JSON.stringify(answer, null, 1);
+    if (kind === "json") text = JSON.stringify(answer, (key, value) => (key === "layout" ? undefined : value), 1);
     if (kind === "conllu" || kind === "svg") {
       const plain = $("note").hidden ? { tree: state.tree } : { plain: true, probabilities: false, k: 1 };
       const wanted = kind === "svg" ? { sentence: state.sentence, show: state.view === "steps" ? "all" : state.view } : {};
-      text = await (await parse(question(state, { to: kind, tags: false, ...plain, ...wanted }))).text();
+      text = await (await parse(request(state, { to: kind, tags: false, layout: false, ...plain, ...wanted }))).text();
     }
     await toClipboard(text);
     say(`Copied ${{ conllu: "CoNLL-U", json: "JSON", svg: "SVG", link: "the link" }[kind]}.`);

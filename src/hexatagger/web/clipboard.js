@@ -1,14 +1,14 @@
-/** The clipboard, also where a page is not allowed to use it directly. */
+/** The clipboard, with a fallback for pages that may not use it directly. */
 
 import { element } from "./dom.js";
 
-/** Write to the clipboard; where the browser has none for this page, by way of a selection. */
+/** Write to the clipboard; if the browser does not allow that, copy a selection. */
 export async function toClipboard(text) {
   if (navigator.clipboard) {
     try {
       return await navigator.clipboard.writeText(text);
     } catch {
-      // The browser does not allow it here: go the old way.
+      // Not allowed here: use the fallback.
     }
   }
   const field = element("textarea", { class: "small", "aria-hidden": "true" });

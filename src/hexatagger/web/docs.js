@@ -1,16 +1,16 @@
-/** The interface as openapi.json describes it, laid out to be read, and a box to try it. */
+/** The interface as openapi.json describes it, and a form to try it. */
 
 import { element } from "./dom.js";
 
 const $ = (id) => document.getElementById(id);
 
-/** Say a schema in a few words. */
+/** Describe a schema in a few words. */
 function kind(schema) {
   if (!schema) return "";
   if (schema.$ref) return schema.$ref.split("/").at(-1);
   if (schema.enum) return schema.enum.join(" | ");
   if ("const" in schema) return JSON.stringify(schema.const);
-  if (schema.oneOf) return schema.oneOf.map(kind).join(" or ");
+  if (schema.anyOf) return schema.anyOf.map(kind).join(" or ");
   if (schema.prefixItems) return `[${schema.prefixItems.map(kind).join(", ")}]`;
   if (schema.type === "array") return `list of ${kind(schema.items) || "anything"}`;
   if (schema.patternProperties) return `object: word → ${kind(Object.values(schema.patternProperties)[0])}`;
@@ -23,10 +23,12 @@ function table(names, rows) {
   return element("div", { class: "wide", tabindex: 0 }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines)));
 }
 
+const body = (operation) => kind(operation.requestBody.content["application/json"].schema);
+
 function showPath(path, method, operation) {
   const answers = Object.entries(operation.responses).map(([status, each]) => [status, Object.keys(each.content ?? {}).join(", "), each.description]);
-  const body = operation.requestBody ? element("p", {}, "Body: ", element("code", {}, "application/json"), ", a ", element("a", { href: "#Question" }, "Question")) : null;
-  return element("article", {}, element("h2", {}, element("code", {}, `${method.toUpperCase()} ${path}`)), element("p", {}, operation.summary), body, element("h3", {}, "Answers"), table(["Status", "Type", "Meaning"], answers));
+  const needs = operation.requestBody ? element("p", {}, "Body: ", element("code", {}, "application/json"), ", a ", element("a", { href: `#${body(operation)}` }, body(operation))) : null;
+  return element("article", {}, element("h2", {}, element("code", {}, `${method.toUpperCase()} ${path}`)), element("p", {}, operation.description ?? operation.summary), needs, element("h3", {}, "Answers"), table(["Status", "Type", "Meaning"], answers));
 }
 
 function showSchema(name, schema) {
@@ -35,8 +37,8 @@ function showSchema(name, schema) {
     const most = each.maximum !== undefined && each.maximum < 1e9 ? ` At most ${each.maximum}.` : "";
     return [element("code", {}, field), kind(each), (each.description ?? "") + least + most];
   });
-  const one = schema.oneOf?.every((each) => each.required) ? element("p", {}, `Exactly one of ${schema.oneOf.map((each) => each.required[0]).join(", ")}; all else may be left out.`) : null;
-  return element("article", { id: name }, element("h2", {}, name), one, table(["Field", "Kind", "Meaning"], rows));
+  const one = schema.oneOf?.every((each) => each.required) ? element("p", {}, `Exactly one of ${schema.oneOf.map((each) => each.required[0]).join(", ")} is required; the rest is optional.`) : null;
+  return element("article", { id: name }, element("h2", {}, name), one, table(["Field", "Type", "Meaning"], rows));
 }
 
 async function send() {

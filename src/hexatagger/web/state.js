@@ -1,10 +1,10 @@
-/** What the page shows, as a link can carry it: #text=…&view=bht&fix=1.3.2 */
+/** The state of the page, as it is written in a link: #text=…&view=bht&fix=1.3.2 */
 
 export const VIEWS = ["arcs", "bht", "tags", "steps"];
 const INPUTS = ["text", "words"];
 const PLAIN = { text: "", input: "", model: "", view: "arcs", k: 5, sentence: 1, tree: 1, step: 0, fixed: {} };
 
-/** Read the part of a link after #; what makes no sense is left out. */
+/** Read the part of a link after #; invalid values are ignored. */
 export function readState(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const state = { ...PLAIN, fixed: {} };
@@ -34,9 +34,9 @@ export function writeState(state) {
   return given.toString();
 }
 
-/** Make the question that the state asks of the service. */
-export function question(state, more = {}) {
-  const asked = { probabilities: true, k: state.k, tags: true, ...more };
+/** Make the request that the state stands for. */
+export function request(state, more = {}) {
+  const asked = { probabilities: true, k: state.k, tags: true, layout: true, ...more };
   if (state.model) asked.model = state.model;
   if (state.input === "words") asked.words = sentences(state.text);
   else asked.text = state.text;

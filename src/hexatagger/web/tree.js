@@ -1,66 +1,54 @@
-/** The binary head tree as a drawing, whole or as far as the machine has got, tags under it; the tags as a line; the steps as a table. */
+/** The binary head tree, whole or as far as the decoder has built it; the tags as a line; the decoder's steps as a table. */
 
-import { element, measure, printable, rightToLeft, svg } from "./dom.js";
-import { bare, run } from "./machine.js";
+import { element, shown, svg } from "./dom.js";
 
-const STEP = 27;
-const LONGEST = 150; // words: longer sentences have no steps to look at
+const STEP = 27; // pixels between levels
+const MARGIN = 14;
+const LONGEST = 150; // words: the table of steps of a longer sentence is too large
 
-/** Draw the binary head tree; with `step`, only what is built after so many tags. */
+const SAYS = {
+  l: "push the word",
+  r: "put the word into the open slot",
+  Ll: "new node over the top; its head is on the left",
+  Lr: "new node over the top; its head is on the right",
+  Rl: "new node into the open slot below; its head is on the left",
+  Rr: "new node into the open slot below; its head is on the right",
+};
+
+/** Draw the binary head tree; with `step`, only the part that is built after so many tags. */
 export function drawTree(sentence, step = null, on = () => ({})) {
-  const { nodes } = run(sentence.tags);
-  const words = sentence.words;
-  const mirrored = rightToLeft(words.map((word) => word.form));
-  const forms = words.map((word) => printable(word.form));
-  const widths = forms.map((form, index) => Math.max(measure(form, 17), 9 * bare(sentence.tags[2 * index]).length));
-  const x = positions(widths, mirrored);
+  const { nodes, width } = sentence.layout.bht;
+  const words = sentence.layout.arcs.words;
   const top = 16 + STEP * Math.max(0, ...nodes.map((node) => node.height));
+  const x = (node) => node.x + MARGIN;
   const y = (node) => top - STEP * node.height;
   const tagsAt = top + 20;
   const base = tagsAt + 12;
   const done = (node) => step === null || node.place < step;
-  const drawing = svg("svg", { width: Math.max(...x) + Math.max(...widths) / 2 + 14, height: base + 34, role: "img", "aria-label": "Binary head tree" });
+  const drawing = svg("svg", { width: Math.ceil(width) + 2 * MARGIN, height: base + 34, role: "img", "aria-label": "Binary head tree" });
   for (const node of nodes) {
-    for (const child of [node.left, node.right]) {
-      if (!child || !done(node)) continue;
-      if (done(child)) drawing.append(svg("path", { class: "edge", d: `M${x[node.place]} ${y(node)}L${x[child.place]} ${y(child)}` }));
-      else drawing.append(...openSlot(x[node.place], y(node), mirrored ? -1 : 1));
+    for (const child of node.children.map((place) => nodes[place])) {
+      if (!done(node)) continue;
+      if (done(child)) drawing.append(svg("path", { class: "edge", d: `M${x(node)} ${y(node)}L${x(child)} ${y(child)}` }));
+      else drawing.append(...openSlot(x(node), y(node), sentence.layout.right_to_left ? -1 : 1));
     }
   }
   for (const node of nodes) {
     const now = step !== null && node.place === step - 1;
     if (node.side && done(node)) {
       const kind = `node ${node.side}${now ? " now" : ""}`;
-      drawing.append(svg("g", { class: kind }, svg("circle", { cx: x[node.place], cy: y(node), r: 9 }), svg("text", { x: x[node.place], y: y(node) + 3.9 }, node.side)));
+      drawing.append(svg("g", { class: kind }, svg("circle", { cx: x(node), cy: y(node), r: 9 }), svg("text", { x: x(node), y: y(node) + 3.9 }, node.side)));
     }
     const kind = `tag${node.side ? " inner" : ""}${done(node) ? "" : " later"}`;
-    drawing.append(svg("text", { class: kind, x: x[node.place], y: tagsAt + 2 }, bare(sentence.tags[node.place])));
+    drawing.append(svg("text", { class: kind, x: x(node), y: tagsAt + 2 }, node.tag));
     if (!node.side) {
-      const [middle, width] = [x[node.place], widths[node.place / 2]];
-      const word = words[node.place / 2];
-      const box = svg("rect", { x: middle - width / 2 - 4, y: base + 2, width: width + 8, height: 26, rx: 6 });
+      const { id, form, width: room } = words[node.place / 2];
+      const box = svg("rect", { x: x(node) - room / 2 - 4, y: base + 2, width: room + 8, height: 26, rx: 6 });
       const kinds = ["word", now && "now", !done(node) && "later"].filter(Boolean).join(" ");
-      drawing.append(svg("g", { class: kinds, "data-word": word.id, ...on(word) }, box, svg("text", { class: "form", x: middle, y: base + 21 }, forms[node.place / 2])));
+      drawing.append(svg("g", { class: kinds, "data-word": id, ...on(sentence.words[id - 1]) }, box, svg("text", { class: "form", x: x(node), y: base + 21 }, form)));
     }
   }
   return drawing;
-}
-
-/** Return where every node stands: words side by side, a node between its word and the next. */
-function positions(widths, mirrored) {
-  const x = [];
-  const count = widths.length;
-  let edge = 14;
-  for (let seen = 0; seen < count; seen++) {
-    const word = mirrored ? count - 1 - seen : seen;
-    x[2 * word] = edge + widths[word] / 2;
-    edge += widths[word] + 30;
-  }
-  for (let word = 0; word + 1 < count; word++) {
-    const [near, far] = mirrored ? [-1, 1] : [1, -1];
-    x[2 * word + 1] = (x[2 * word] + (near * widths[word]) / 2 + x[2 * word + 2] + (far * widths[word + 1]) / 2) / 2;
-  }
-  return x;
 }
 
 function openSlot(x, y, turn) {
@@ -70,28 +58,28 @@ function openSlot(x, y, turn) {
   ];
 }
 
-/** The tags in the order of reading, words under their leaves. */
+/** Show the tags in reading order, with the words under their leaves. */
 export function drawTags(sentence) {
   const items = sentence.tags.map((tag, place) => {
     const leaf = place % 2 === 0;
-    const shown = element("span", { class: leaf ? "t" : "t i" }, tag);
-    return element("li", {}, shown, element("span", { class: "f" }, leaf ? printable(sentence.words[place / 2].form) : "\u00a0"));
+    const text = element("span", { class: leaf ? "t" : "t i" }, tag);
+    return element("li", {}, text, element("span", { class: "f" }, leaf ? shown(sentence, place / 2 + 1) : "\u00a0"));
   });
-  const direction = rightToLeft(sentence.words.map((word) => word.form)) ? "rtl" : "ltr";
+  const direction = sentence.layout.right_to_left ? "rtl" : "ltr";
   return element("ol", { class: "tagline", dir: direction, "aria-label": "Hexatags" }, ...items);
 }
 
-/** The decoder step by step: buttons, the tree so far, and the table of the paper. `go` is called with another step. */
+/** Show the decoder step by step: buttons, the tree so far, and a table of all steps. `go` is called with another step. */
 export function drawSteps(sentence, step, go) {
   if (sentence.words.length > LONGEST) {
-    return element("p", { class: "scroll" }, `This sentence has more than ${LONGEST} words: too many steps to look at.`);
+    return element("p", { class: "scroll" }, `This sentence has more than ${LONGEST} words: its table of steps is too long to show.`);
   }
-  const { steps } = run(sentence.tags);
-  const count = steps.length;
+  const { nodes } = sentence.layout.bht;
+  const count = nodes.length;
   const now = Math.min(Math.max(step, 0), count);
   const button = (label, text, to) => element("button", { type: "button", "aria-label": label, disabled: to < 0 || to > count || to === now, click: () => go(to, label) }, text);
   const slider = element("input", { type: "range", min: 0, max: count, value: now, "aria-label": "Step", input: (event) => go(Number(event.target.value), "Step") });
-  const told = now ? `${now} of ${count}: ${steps[now - 1].tag} – ${steps[now - 1].says}` : `0 of ${count}: the stack is empty`;
+  const told = now ? `${now} of ${count}: ${sentence.tags[now - 1]} – ${SAYS[nodes[now - 1].tag]}` : `0 of ${count}: the stack is empty`;
   const bar = element(
     "div",
     { class: "steps-bar", role: "group", "aria-label": "Steps" },
@@ -101,7 +89,7 @@ export function drawSteps(sentence, step, go) {
     button("Last step", "⏭", count),
     slider,
   );
-  const rows = steps.map((each, index) => row(sentence, each, index + 1, now, go));
+  const rows = nodes.map((node) => row(sentence, node, now, go));
   const head = element("tr", {}, ...["Step", "Tag", "Action", "Stack, its top on the right", "Arcs found"].map((name) => element("th", { scope: "col" }, name)));
   const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
   return element(
@@ -114,18 +102,37 @@ export function drawSteps(sentence, step, go) {
   );
 }
 
-function row(sentence, step, number, now, go) {
-  const form = (id) => printable(sentence.words[id - 1].form);
-  const item = (parts) => element("span", { class: "item" }, parts.map((part) => (part === null ? "?" : typeof part === "number" ? form(part) : part)).join(""));
-  const arcs = step.arcs.map(([head, dependent]) => (head ? `${form(head)} → ${form(dependent)}` : `root → ${form(dependent)}`));
+function row(sentence, node, now, go) {
+  const number = node.place + 1;
+  const found = sentence.layout.bht.arcs.filter((arc) => arc.step === number);
+  const arcs = found.map((arc) => `${shown(sentence, arc.head)} → ${shown(sentence, arc.dependent)}`);
   const jump = element("button", { type: "button", "aria-label": `Go to step ${number}` }, String(number));
   return element(
     "tr",
     { "aria-current": number === now ? "step" : null, click: () => go(number, "Step") },
     element("td", {}, jump),
-    element("td", { class: "m" }, step.tag),
-    element("td", {}, step.says),
-    element("td", {}, ...step.stack.map(item)),
+    element("td", { class: "m" }, sentence.tags[node.place]),
+    element("td", {}, SAYS[node.tag]),
+    element("td", {}, ...stack(sentence, number).map((text) => element("span", { class: "item" }, text))),
     element("td", {}, arcs.join(", ")),
   );
+}
+
+/** Return the stack after so many tags, as texts: the nodes that are built and whose parent is not. */
+function stack(sentence, step) {
+  const nodes = sentence.layout.bht.nodes;
+  const built = nodes.slice(0, step);
+  const inside = new Set(built.flatMap((node) => node.children));
+  return built.filter((node) => !inside.has(node.place)).map((top) => {
+    const parts = [];
+    const waiting = [top];
+    while (waiting.length) {
+      const item = waiting.pop();
+      if (typeof item === "string") parts.push(item);
+      else if (item.place >= step) parts.push("?");
+      else if (!item.side) parts.push(shown(sentence, item.place / 2 + 1));
+      else waiting.push(")", nodes[item.children[1]], " ", nodes[item.children[0]], `${item.side}(`);
+    }
+    return parts.join("");
+  });
 }
