@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 import brute_force
 from hexatagger.decode import Constraints
-from hexatagger.model.folder import Temperature
 from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.model.temperature import Temperature
 from hexatagger.parsing.pieces import Window
 from hexatagger.parsing.probabilities import Question, answer, tag_scores
 from hexatagger.parsing.write import Prediction, best_trees, stitch

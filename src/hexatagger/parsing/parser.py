@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, FormatError, check_choice
 from hexatagger.model.config import ModelConfig, Task
-from hexatagger.model.folder import Folder, read_folder
+from hexatagger.model.folder import ModelFolder, has_segmenter, network_file, read_folder
 from hexatagger.model.labels import MISSING, Labels
 from hexatagger.model.onnx import open_session
+from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.pieces import Grams, Pieces, Window, make_cutter
 from hexatagger.parsing.probabilities import Question, answer, known_columns, merged, tag_scores
 from hexatagger.parsing.write import Prediction, stitch
@@ -32,19 +33,11 @@ from hexatagger.sentence import Sentence
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-EMBEDDED = "en"
-"""The name of the model inside the package."""
-
 Arrays = dict[str, NDArray[Any]]
 Item = str | Sequence[str] | Sentence
 """What can be parsed: text, words, or a Sentence."""
 Precision = Literal["auto", "fp32", "int8"]
 
-_FILES: dict[str, tuple[str, ...]] = {
-    "auto": ("model.int8.onnx", "model.onnx"),
-    "fp32": ("model.onnx",),
-    "int8": ("model.int8.onnx",),
-}
 _POOL = 16  # batches' worth of sentences that are grouped by length together
 _MOST_PIECES = 8192  # in a batch: memory is bounded however long the sentences are
 _MOST_PAIRS = 2**18  # of them in a batch, where every two are looked at with every relation
@@ -64,37 +57,18 @@ def load(
     """
     folder = read_folder(find_model(model))
     check_choice("precision", precision, get_args(Precision))
-    network = _network(folder.path, precision)
+    network = network_file(folder.path, precision)
     with ThreadPoolExecutor(1) as pool:  # the tokenizer is made while the network is opened
         session = pool.submit(open_session, network, threads=threads, providers=providers)
         cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
     return Parser(folder, session.result(), cutter, threads=threads)
 
 
-def find_model(model: str | Path) -> Path:
-    """Return the folder of a model by path or by name."""
-    if str(model) != EMBEDDED or Path(model).is_dir():
-        return Path(model)
-    inside = Path(__file__).parents[1] / "models" / EMBEDDED
-    if not inside.is_dir():
-        raise ConfigError(f"model '{EMBEDDED}' is not in this version of the package: name the folder of a model")
-    return inside
-
-
-def _network(folder: Path, precision: Precision) -> Path:
-    """Return the file of a folder's network."""
-    for name in _FILES[precision]:
-        if (folder / name).is_file():
-            return folder / name
-    wanted = " or ".join(_FILES[precision])
-    raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
-
-
 class Parser:
     """A model that is ready to parse; see `load`."""
 
     def __init__(
-        self, folder: Folder, session: "InferenceSession", cutter: Pieces | Grams, *, threads: int | None = None
+        self, folder: ModelFolder, session: "InferenceSession", cutter: Pieces | Grams, *, threads: int | None = None
     ) -> None:
         self.folder = folder
         self._threads = threads
@@ -146,7 +120,7 @@ class Parser:
     @cached_property
     def segmenter(self) -> Segmenter:
         """What cuts text into sentences and words."""
-        if not (self.folder.path / "segmenter.json").is_file():
+        if not has_segmenter(self.folder.path):
             raise ConfigError(
                 f"model {self.folder.path} has no segmenter: give it words or CoNLL-U, or train it with --segmenter"
             )

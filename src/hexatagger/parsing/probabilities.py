@@ -25,8 +25,8 @@ from hexatagger.decode.arcs import EXACT_WORDS, LEAST
 from hexatagger.decode.chart.constraints import allowed_arcs, joined, obeys
 from hexatagger.decode.tree_scores import tree_scores_unchecked
 from hexatagger.errors import ConstraintError
-from hexatagger.model.folder import Temperature
 from hexatagger.model.labels import MISSING, Labels
+from hexatagger.model.temperature import Temperature
 from hexatagger.parsing.pieces import Ints
 from hexatagger.parsing.write import Prediction, Tree, batch, best_trees, labelled, writer
 from hexatagger.sentence import Sentence

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from hexatagger.errors import FormatError
 from hexatagger.formats.text import INVISIBLE, LINE_END, LINES, PARAGRAPHS, Token, cut, lay_out
+from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK
 from hexatagger.model.onnx import open_session
 from hexatagger.segment.multiword import Rewrites, expand
 from hexatagger.sentence import Sentence
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Version of the files' format; greater ones were written by a newer hexatagger."""
-ONNX, JSON = "segmenter.onnx", "segmenter.json"
 
 END, SENTENCE, MULTIWORD, SPLIT = range(4)
 """What the four scores of a character say."""
@@ -168,7 +168,7 @@ class Segmenter:
     @classmethod
     def load(cls, folder: str | Path, *, threads: int | None = None, providers: Sequence[str] | None = None) -> Self:
         """Load the segmenter of a model folder; `threads` and `providers` as for `hexatagger.load`."""
-        description, network = Path(folder) / JSON, Path(folder) / ONNX
+        description, network = Path(folder) / SEGMENTER, Path(folder) / SEGMENTER_NETWORK
         try:
             text, model = description.read_bytes(), network.read_bytes()
         except OSError as error:

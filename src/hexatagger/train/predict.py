@@ -12,7 +12,8 @@ from hexatagger.parsing.pieces import Window
 from hexatagger.parsing.write import Prediction, annotate, stitch
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import Example, Item, Soft, collate, cut
-from hexatagger.train.network import PAIRS, Network, reduce_scores
+from hexatagger.train.network import Network, reduce_scores
+from hexatagger.train.pointers import PAIRS
 
 _BATCHES = TrainConfig(batch=4000, batch_unit="pieces")
 _GRAM_BATCHES = TrainConfig(batch=800, batch_unit="words")  # a word has up to a hundred n-grams

@@ -12,7 +12,8 @@ from hexatagger.integrations.ray.blocks import SOURCES, Source
 from hexatagger.integrations.ray.cluster import Actors, pool
 from hexatagger.integrations.ray.documents import Document, Problem, runs, sentences_of
 from hexatagger.integrations.ray.shards import check_free, check_model, format_document, parse_documents
-from hexatagger.parsing.parser import EMBEDDED, Parser, Precision, find_model, load
+from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.parsing.parser import Parser, Precision, load
 
 if TYPE_CHECKING:
     import pyarrow as pa

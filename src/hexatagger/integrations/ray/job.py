@@ -32,7 +32,8 @@ from hexatagger.integrations.ray.shards import (
     read_problems,
     unfinished,
 )
-from hexatagger.parsing.parser import EMBEDDED, Parser, find_model, load
+from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.parsing.parser import Parser, load
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -25,6 +25,7 @@ from hexatagger.formats.files import open_binary, open_output, read_lines
 from hexatagger.formats.tagfile import format_tagged
 from hexatagger.integrations.ray.blocks import SOURCES, Block, Source
 from hexatagger.integrations.ray.documents import Document, Problem, read_documents
+from hexatagger.model.folder import PARSING_FILES
 from hexatagger.parsing.parser import Parser, Precision, load
 from hexatagger.sentence import Sentence
 
@@ -105,8 +106,8 @@ class Tally:
 def model_digest(folder: Path) -> str:
     """Return a digest of all in a model folder that parsing depends on."""
     digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.suffix in (".json", ".onnx"):
+    for path in sorted(folder / name for name in PARSING_FILES):
+        if path.is_file():
             digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
