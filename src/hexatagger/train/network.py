@@ -137,6 +137,10 @@ def tree_scores(scores: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     return scores["leaf"].log_softmax(-1), internal, scores["relation"].unsqueeze(-2)
 
 
+SCORES = ("leaf", "internal", "relations", "head")
+"""Outputs of the ONNX graph that are scores; all others are labels."""
+
+
 def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tensor]:
     """Reduce scores to what parsing needs: scores of tags for the decoder, the best label of everything else.
 
@@ -144,12 +148,18 @@ def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
     each (…, 2 or 1). `relations` are the log-probabilities of all relations: (…, 2 or 1, relations). With pointers,
     `head` are the log-probabilities of heads and `pairs` the best relation given each head.
     """
+    outputs = output_scores(scores, roots)
+    return {name: each if name in SCORES else each.argmax(-1) for name, each in outputs.items()}
+
+
+def output_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tensor]:
+    """Return the outputs of `reduce_scores`, labels as the scores that they are the best of: (…, labels)."""
     leaf, internal, relation = tree_scores(scores)
     # subtle: if all relations or none are for roots, nothing is masked
     lowest = torch.finfo(relation.dtype).min
     reduced = {"leaf": leaf, "internal": internal}
-    reduced["relation"] = torch.where(roots & ~roots.all(), lowest, relation).argmax(-1)
-    reduced["root"] = torch.where(~roots & roots.any(), lowest, relation).argmax(-1)
+    reduced["relation"] = torch.where(roots & ~roots.all(), lowest, relation)
+    reduced["root"] = torch.where(~roots & roots.any(), lowest, relation)
     reduced["relations"] = relation if JOINT in scores else relation.log_softmax(-1)
     if "head" in scores:
         # subtle: without a floor a single word could veto a tree
@@ -157,9 +167,9 @@ def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
     if PAIRS in scores:
         to_root = (torch.arange(scores[PAIRS].shape[2], device=roots.device) == 0).unsqueeze(1)
         fitting = (roots == to_root) | roots.all() | ~roots.any()
-        reduced[PAIRS] = torch.where(fitting, scores[PAIRS], lowest).argmax(-1)
+        reduced[PAIRS] = torch.where(fitting, scores[PAIRS], lowest)
     further = [name for name in scores if name not in (JOINT, "leaf", "internal", "relation", "head", PAIRS)]
-    return reduced | {name: scores[name].argmax(-1) for name in further}
+    return reduced | {name: scores[name] for name in further}
 
 
 class Pretrained(nn.Module):
