@@ -89,6 +89,16 @@ class Labels:
     pos: LabelSet = field(default_factory=lambda: LabelSet([]))
     """Strings of the input column, if there is one."""
 
+    def pos_ids(self, values: Sequence[str]) -> list[int]:
+        """Return the ids of an input column; strings that training did not have share the id after the last.
+
+        >>> Labels(LabelSet([]), pos=LabelSet(["NOUN", ""])).pos_ids(["NOUN", "_", "X"])
+        [0, 1, 2]
+        """
+        # subtle: training collects `_` as an empty string
+        ids = self.pos.ids(["" if value == "_" else value for value in values])
+        return [len(self.pos) if each == MISSING else each for each in ids]
+
     @property
     def root_mask(self) -> list[bool]:
         """Say for every relation whether it is for root words."""

@@ -21,7 +21,7 @@ from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, FormatError, check_choice
 from hexatagger.model.config import ModelConfig, Task
 from hexatagger.model.folder import ModelFolder, has_segmenter, network_file, read_folder
-from hexatagger.model.labels import MISSING, Labels
+from hexatagger.model.labels import Labels
 from hexatagger.model.onnx import open_session
 from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.pieces import Grams, Pieces, Window, make_cutter
@@ -254,8 +254,7 @@ class Parser:
         numbers = np.zeros((len(windows), max(map(len, windows))), np.int64)
         for row, window, sentence in zip(numbers, windows, sentences, strict=True):
             words = sentence.words[window.start : window.start + len(window)]
-            ids = np.array(self.labels.pos.ids([str(getattr(word, self.config.pos)) for word in words]))
-            row[: len(words)] = np.where(ids == MISSING, len(self.labels.pos), ids)
+            row[: len(words)] = self.labels.pos_ids([getattr(word, self.config.pos) for word in words])
         return numbers
 
 

@@ -126,8 +126,7 @@ def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Piec
             targets[task] = _ids(labels.tasks[task], [column(word, task) for word in sentence])
     pos = None
     if config.pos:
-        numbers = np.array(labels.pos.ids([column(word, config.pos) for word in sentence]), np.int64)
-        pos = np.where(numbers == MISSING, len(labels.pos), numbers)
+        pos = np.array(labels.pos_ids([getattr(word, config.pos) for word in sentence]), np.int64)
     return Example(pieces.windows(sentence.forms), targets, pos)
 
 
