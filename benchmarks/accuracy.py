@@ -40,7 +40,7 @@ from hexatagger.scoring.evaluate import evaluate
 from hexatagger.tags import Hexatag, is_legal
 from hexatagger.tags.hexatag import DEPTH_CHANGE
 from hexatagger.train.data import encode
-from hexatagger.train.loop import Job, train
+from hexatagger.train.job import Job, train
 from hexatagger.train.predict import predict
 from hexatagger.train.weights import load_model
 from results import RESULTS, SHARED, load, megabytes, save

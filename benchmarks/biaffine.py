@@ -25,8 +25,10 @@ from hexatagger.sentence import Sentence
 from hexatagger.tags import unlift
 from hexatagger.train.checkpoint import State
 from hexatagger.train.data import IGNORE, Batch, Example
-from hexatagger.train.loop import Data, Job, Report, fit, make_accelerator, prepare
-from hexatagger.train.network import Network, perceptron
+from hexatagger.train.job import Job, prepare
+from hexatagger.train.loop import Data, Report, fit, make_accelerator
+from hexatagger.train.network import Network
+from hexatagger.train.pointers import perceptron
 from hexatagger.train.predict import run
 from hexatagger.train.preflight import read_treebank
 from hexatagger.train.weights import Model
@@ -149,7 +151,7 @@ def change_targets(sentences: list[Sentence], examples: list[Example]) -> None:
 
 
 def train_biaffine(job: Job, report: Report) -> State:
-    """Train the baseline as `hexatagger.train.loop.train` trains ours; return how it went.
+    """Train the baseline as `hexatagger.train.job.train` trains ours; return how it went.
 
     An epoch is scored with both decoders: UAS and LAS are those of all trees, `projective UAS` and `projective LAS`
     those of the best projective tree.
@@ -170,7 +172,7 @@ def train_biaffine(job: Job, report: Report) -> State:
             scores |= {f"{prefix}{name}": round(metrics[name].f1, 3) for name in ("UAS", "LAS")}
         return scores
 
-    return fit(model, data, job, accelerator, report, loss=biaffine_loss, score=score)
+    return fit(model, data, accelerator, report, loss=biaffine_loss, score=score)
 
 
 def main() -> None:

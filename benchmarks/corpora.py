@@ -23,7 +23,7 @@ from typing import Any
 
 from hexatagger import read_conllu
 from hexatagger.formats.text import restore
-from hexatagger.parsing.parser import find_model
+from hexatagger.model.registry import find_model
 from results import save, treebank
 
 FILE = "UD_English-EWT/en_ewt-ud-train.conllu"

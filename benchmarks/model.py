@@ -7,7 +7,8 @@ import sys
 
 from hexatagger import read_conllu
 from hexatagger.formats.text import restore
-from hexatagger.parsing.parser import find_model, load
+from hexatagger.model.registry import find_model
+from hexatagger.parsing.parser import load
 from hexatagger.scoring.evaluate import evaluate
 from results import save, treebank
 

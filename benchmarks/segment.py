@@ -16,8 +16,10 @@ import torch
 
 from hexatagger import read_conllu
 from hexatagger.formats.text import restore
-from hexatagger.segment.segmenter import JSON, ONNX, Segmenter
-from hexatagger.train.segmenter.loop import SegmenterConfig, train_segmenter
+from hexatagger.model.folder import SEGMENTER_FILES
+from hexatagger.segment.segmenter import Segmenter
+from hexatagger.train.segmenter.loop import train_segmenter
+from hexatagger.train.segmenter.network import SegmenterConfig
 from results import RESULTS, load, save, treebank
 
 TREEBANKS = (
@@ -38,11 +40,12 @@ def measure(name: str, models: Path, config: SegmenterConfig) -> dict[str, Any]:
 
     def report(event: dict[str, Any]) -> None:
         nonlocal steps
-        steps = event.get("steps", steps)
+        steps = event.get("of", steps)
         if event["event"] == "epoch":
-            print(f"{name} step {event['step']} of {steps}: {event['scores']}", flush=True)
+            print(name, event, flush=True)
 
-    scores = train_segmenter(train, dev, models / name, config=config, report=report)
+    sentences = [[sentence for file in files for sentence in read_conllu(file)] for files in (train, dev)]
+    scores = train_segmenter(*sentences, models / name, config=config, report=report)
     spent = round(time.perf_counter() - began[0]), round(time.process_time() - began[1])
     text = restore(sentence for file in dev for sentence in read_conllu(file))
     segmenter = Segmenter.load(models / name, threads=1)
@@ -56,7 +59,7 @@ def measure(name: str, models: Path, config: SegmenterConfig) -> dict[str, Any]:
         "steps": steps,
         "train_seconds": spent[0],
         "train_cpu_seconds": spent[1],
-        "bytes": sum((models / name / file).stat().st_size for file in (ONNX, JSON)),
+        "bytes": sum((models / name / file).stat().st_size for file in SEGMENTER_FILES),
         "dev_characters": len(text),
         "characters_per_second": round(len(text) / statistics.median(seconds)),
         "load": round(os.getloadavg()[0], 2),

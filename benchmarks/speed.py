@@ -20,7 +20,8 @@ from unittest import mock
 
 from hexatagger import read_conllu
 from hexatagger.formats.text import restore
-from hexatagger.parsing.parser import Parser, find_model, load
+from hexatagger.model.registry import find_model
+from hexatagger.parsing.parser import Parser, load
 from hexatagger.sentence import Sentence
 from results import save, treebank
 

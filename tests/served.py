@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from hexatagger.model.config import Recipe
-from hexatagger.model.folder import Folder
+from hexatagger.model.folder import ModelFolder
 from hexatagger.model.labels import Labels, LabelSet
 from hexatagger.parsing.network import OnnxNetwork
 from hexatagger.parsing.parser import Parser
@@ -80,7 +80,7 @@ class Rules:
 
 def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
     """Make a parser over stand-ins."""
-    folder = Folder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
+    folder = ModelFolder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
     cutter = make_cutter(folder.recipe.model, None, None)
     parser = Parser(OnnxNetwork(folder, cast("Any", network or Network()), cutter))
     if cuts_text:

@@ -146,3 +146,20 @@ def make_encoder(folder: Path, family: str = "bert", *, width: int = 32, positio
     auto.from_config(AutoConfig.for_model(family, **settings)).save_pretrained(place)
     tokenizer.save(str(place / "tokenizer.json"))
     return place
+
+
+def spoil(model: Any, name: str) -> Any:
+    """Change one output of an ONNX graph: scores by a tenth, labels to the ones before them."""
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = model.graph
+    [output] = [each for each in graph.output if each.name == name]
+    floats = output.type.tensor_type.elem_type == TensorProto.FLOAT
+    for node in graph.node:
+        for names in (node.input, node.output):
+            names[:] = [f"{name}.true" if each == name else each for each in names]
+    change = np.array(0.1, np.float32) if floats else np.array(-1, np.int32)
+    graph.initializer.append(numpy_helper.from_array(change, f"{name}.change"))
+    graph.node.append(helper.make_node("Add", [f"{name}.true", f"{name}.change"], [name]))
+    return model

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from common import Block, Driver, Tree, blocks, say
 
-from hexatagger.parsing.parser import Parser, find_model, load
+from hexatagger.model.registry import find_model
+from hexatagger.parsing.parser import Parser, load
 from hexatagger.sentence import Sentence
 
 

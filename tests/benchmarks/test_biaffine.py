@@ -11,7 +11,7 @@ pytest.importorskip("accelerate", reason="learning needs the extra 'train'")
 
 from biaffine import train_biaffine
 from hexatagger.model.config import Recipe
-from hexatagger.train.loop import Job
+from hexatagger.train.job import Job
 from tiny import RECIPE, write_treebank
 
 

@@ -26,7 +26,7 @@ from hexatagger import Parser, Sentence, TreeError, Word, from_spacy, read_conll
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.text import restore
 from hexatagger.integrations.spacy_pipe import HexataggerPipe
-from hexatagger.parsing.parser import find_model
+from hexatagger.model.registry import find_model
 from onnx_model import write_model
 from strategies import trees
 
@@ -398,9 +398,9 @@ def test_options_are_checked(config: dict[str, Any], message: str) -> None:
 
 def test_errors_go_to_the_handler(tmp_path: Path) -> None:
     nlp = make(tmp_path / "no-such-folder")
-    with pytest.raises(ConfigError, match="is no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         nlp("Hi")
-    with pytest.raises(ConfigError, match="is no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         list(nlp.pipe(["Hi"]))
     seen: list[str] = []
     nlp.set_error_handler(lambda name, proc, docs, error: seen.append(f"{name}: {len(docs)}"))

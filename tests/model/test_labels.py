@@ -23,7 +23,7 @@ def test_label_set() -> None:
     assert "b" in labels
     assert labels != ["b", "c"]
     assert repr(labels) == "LabelSet(['b', 'c'])"
-    with pytest.raises(FormatError, match="'x' stands twice"):
+    with pytest.raises(FormatError, match="'x' occurs twice"):
         LabelSet(["x", "y", "x"])
 
 

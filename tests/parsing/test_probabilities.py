@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 import brute_force
 from hexatagger.decode import Constraints
-from hexatagger.model.folder import Temperature
 from hexatagger.model.labels import Labels, LabelSet
 from hexatagger.parsing.choose import best_trees
+from hexatagger.model.temperature import Temperature
 from hexatagger.parsing.pieces import Window
 from hexatagger.parsing.predictions import Prediction, stitch, tag_scores
 from hexatagger.parsing.probabilities import probable_trees

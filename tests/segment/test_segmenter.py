@@ -20,10 +20,12 @@ from hexatagger import FormatError, Sentence, Word, read_conllu, write_conllu
 from hexatagger.formats import text as rawtext
 from hexatagger.formats.conllu import format_sentence
 from hexatagger.formats.text import PARAGRAPHS, VISIBLE, cut, escape, restore, unescape, words_of
+from hexatagger.model.folder import SEGMENTER as JSON
+from hexatagger.model.folder import SEGMENTER_NETWORK as ONNX
 from hexatagger.segment import segmenter as segment
 from hexatagger.segment.alphabet import Ids
 from hexatagger.segment.multiword import Rewrites, expand, fold, learn_rewrites, split_places
-from hexatagger.segment.segmenter import JSON, ONNX, Segmenter, from_json, to_json
+from hexatagger.segment.segmenter import Segmenter, from_json, to_json
 from hexatagger.sentence import Multiword
 from stand_ins import NOISE, REWRITES, RULES, SPACED, Noise, Rules, make, texts
 

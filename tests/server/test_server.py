@@ -595,7 +595,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
         assert result.exit_code == 1, result.output
         return result.output
 
-    assert "is no folder" in said("--model", f"x={tmp_path / 'none'}", "--port", "0")
+    assert "is not a folder" in said("--model", f"x={tmp_path / 'none'}", "--port", "0")
     assert "is not NAME=DIR" in said("--model", "=x")
     assert "given twice" in said("--model", "a=x", "--model", "a=y")
     assert "port 70000" in said("--port", "70000")

@@ -26,9 +26,12 @@ from hexatagger.cli.train import train as command
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import Recipe
+from hexatagger.segment.segmenter import Segmenter
 from hexatagger.train.checkpoint import find_checkpoint
 from hexatagger.train.data import encode
-from hexatagger.train.loop import Job, train
+from hexatagger.train.job import Job, train
+from hexatagger.train.preflight import read_treebank
+from hexatagger.train.segmenter.network import SegmenterConfig
 from hexatagger.train.teacher import ask, give, read_unlabelled
 from hexatagger.train.weights import load_model, load_weights
 from tiny import RECIPE, make_encoder, write_treebank
@@ -65,7 +68,8 @@ def test_ten_sentences_are_learnt_by_heart(treebank: Path, tmp_path: Path) -> No
     # The folder is a model, and nothing else.
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names - {"curve.png"} == {
-        "config.json", "labels.json", "model.safetensors", "README.md", "log.jsonl", "training.json", ".lock",
+        "config.json", "labels.json", "model.safetensors", "README.md", "card.json", "log.jsonl", "training.json",
+        ".lock",
     }  # fmt: skip
     card = (tmp_path / "out" / "README.md").read_text()
     assert "| 100.00 | 100.00 |" in card
@@ -218,13 +222,13 @@ def test_errors_before_any_work(treebank: Path, tmp_path: Path) -> None:
     fails("column UPOS is empty, but model.tasks has 'upos': take it out", file=bare)
     fails("column XPOS is empty, but model.pos is 'xpos'", "model.pos=xpos", "model.tasks=[]", file=bare)
     (tmp_path / "empty.conllu").write_text("")
-    fails("holds no sentence", file=tmp_path / "empty.conllu", error=FormatError)
+    fails("has no sentence", file=tmp_path / "empty.conllu", error=FormatError)
     if not torch.cuda.is_available():
         fails("precision 'fp16' does not work here", "training.precision=fp16")
     fails("neither a folder nor", f"model.encoder={tmp_path / 'nowhere'}")
     fails("is a file: name a folder", out=bare)
-    fails("needs|of use to a teacher only", unlabelled=[bare])
-    fails("holds no training run", resume=True, out=tmp_path)
+    fails("only of use to a teacher", unlabelled=[bare])
+    fails("has no training run", resume=True, out=tmp_path)
     with pytest.raises(ConfigError, match="no dev file"):
         train(Job(recipe=Recipe.from_toml(RECIPE), train=[treebank], dev=[], out=out))
 
@@ -254,6 +258,37 @@ def test_two_runs_cannot_share_a_folder(treebank: Path, tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(ConfigError, match="in use by another training run"):
             train(make_job(treebank, tmp_path / "out"))
+
+
+def test_a_job_trains_the_segmenter_too(treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = SegmenterConfig(embedding=4, width=8, dilations=(1,), steps=4, batch=2, window=32, checks=2)
+    monkeypatch.setattr("hexatagger.train.segmenter.loop.SegmenterConfig", lambda: small)
+    reads = list[tuple[Path, ...]]()
+
+    def counted(files: Any, *, purpose: str) -> Any:
+        reads.append(tuple(files))
+        return read_treebank(files, purpose=purpose)
+
+    monkeypatch.setattr("hexatagger.train.preflight.read_treebank", counted)
+    events, short, out = list[dict[str, Any]](), "training.epochs=1", tmp_path / "out"
+    state = train(make_job(treebank, out, short, segmenter=True), events.append)
+    assert len(reads) == 2  # train and dev, once each
+    by_part = {
+        part: [event["event"] for event in events if event.get("part") == part] for part in ("parser", "segmenter")
+    }
+    assert by_part["segmenter"] == ["start", "step", "step", "epoch", "step", "step", "epoch"]
+    keys = {"event", "part", "epoch", "step", "of", "done", "loss", "seconds"}
+    assert all(event.keys() == keys for event in events if event["event"] == "step")
+    assert Segmenter.load(out).segment("She reads .")
+    # A finished run gets what it lacks, and no more.
+    (out / "segmenter.json").unlink()
+    again = list[dict[str, Any]]()
+    assert train(make_job(treebank, out, short, segmenter=True, resume=True), again.append) == state
+    assert {event.get("part") for event in again if event["event"] != "end"} == {"segmenter"}
+    assert (out / "segmenter.json").is_file()
+    again.clear()
+    assert train(make_job(treebank, out, short, segmenter=True, resume=True), again.append) == state
+    assert not again
 
 
 def test_early_stopping(treebank: Path, tmp_path: Path) -> None:

@@ -24,13 +24,11 @@ from hexatagger.train.encoder import check_encoder, load_encoder
 from hexatagger.train.network import (
     BiLSTM,
     Network,
-    Pairs,
-    given_head,
     pool,
     reduce_scores,
     tree_scores,
-    whatever_the_head,
 )
+from hexatagger.train.pointers import Pairs, given_head, marginal_relations
 from hexatagger.train.predict import parse, soft_tags
 from hexatagger.train.weights import Model, load_model, save_model, save_weights
 from tiny import FAMILIES, make_encoder, write_treebank
@@ -41,14 +39,14 @@ def treebank(tmp_path_factory: pytest.TempPathFactory) -> list[Sentence]:
     return list(read_conllu(write_treebank(tmp_path_factory.mktemp("data"))))
 
 
-def make_model(config: ModelConfig, sentences: list[Sentence]) -> Model:
+def make_model(config: ModelConfig, sentences: list[Sentence], place: Path = Path("model")) -> Model:
     torch.manual_seed(0)
     labels = collect_labels(sentences, config)
     if config.encoder == "characters":
-        return Model(Recipe(config), labels, Network(config, labels))
+        return Model(place, Recipe(config), labels, network=Network(config, labels))
     encoder = load_encoder(config.encoder)
     network = Network(config, labels, encoder.module)
-    return Model(Recipe(config), labels, network, encoder.pieces, encoder.tokenizer, encoder.config)
+    return Model(place, Recipe(config), labels, encoder.pieces, encoder.tokenizer, encoder.config, network=network)
 
 
 def run(model: Model, sentences: list[Sentence]) -> list[Sentence]:
@@ -67,7 +65,7 @@ def test_every_family_alone_and_among_others(
 ) -> None:
     encoder = str(make_encoder(tmp_path, family))
     config = ModelConfig(encoder=encoder, shape=True, tasks=("upos", "lemma"), **above)
-    model = make_model(config, treebank)
+    model = make_model(config, treebank, tmp_path / "model")
     model.network.eval()
     with torch.no_grad():
         # Scores of shape that is not zero, so that a mix-up of pieces would show.
@@ -85,7 +83,7 @@ def test_every_family_alone_and_among_others(
     assert all(sum(word.head == 0 for word in each) == 1 for each in parsed)
     assert all((word.deprel == "root") == (word.head == 0) for each in parsed for word in each)
     # What the folder holds gives the same again.
-    save_model(model, tmp_path / "model")
+    save_model(model)
     save_weights(dict(model.network.state_dict()), tmp_path / "model" / "model.safetensors")
     again = load_model(tmp_path / "model")
     assert run(again, treebank) == parsed
@@ -199,10 +197,10 @@ def test_pairs_are_scored_one_by_one() -> None:
         assert torch.equal(given_head(found, torch.tensor([[0, 4, 2, 1], [2, 0, 0, 0]]))[0, 1], found[0, 1, 4])
 
 
-def test_a_relation_whatever_the_head() -> None:
+def test_a_relation_marginal_relations() -> None:
     torch.manual_seed(0)
     pairs, head = torch.randn(1, 3, 4, 2), torch.randn(1, 3, 4)
-    found = whatever_the_head(pairs, head).exp()
+    found = marginal_relations(pairs, head).exp()
     assert torch.allclose(found, (head.softmax(-1).unsqueeze(-1) * pairs.softmax(-1)).sum(2))
     assert torch.allclose(found.sum(-1), torch.ones(1, 3))
 
@@ -224,8 +222,8 @@ def test_no_sentences() -> None:
 def test_broken_folders(treebank: list[Sentence], tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="cannot be read"):
         load_model(tmp_path)
-    save_model(make_model(OPTIONS[0], treebank), tmp_path)
-    with pytest.raises(FormatError, match="holds no weights"):
+    save_model(make_model(OPTIONS[0], treebank, tmp_path))
+    with pytest.raises(FormatError, match="has no weights"):
         load_model(tmp_path)
     (tmp_path / "config.json").write_text('{"format": 99}')
     with pytest.raises(FormatError, match="format 99 is newer"):

@@ -13,15 +13,15 @@ import click
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
     required=True,
-    help="CoNLL-U that MODEL did not learn from; repeatable.",
+    help="CoNLL-U that MODEL was not trained on; repeatable.",
 )
-@click.option("--store/--no-store", default=True, show_default=True, help="Write what is found into the folder.")
+@click.option("--store/--no-store", default=True, show_default=True, help="Write the temperatures into the folder.")
 def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
-    """Find the temperatures of the folder MODEL, by which scores are divided for probabilities.
+    """Fit the temperatures of the folder MODEL: scores are divided by them before they become probabilities.
 
-    They are those that make --dev most likely, and no tree changes with them. `train` does this at its end. What they
-    are worth is said as the expected calibration error: how far the probability of what was predicted is from how often
-    it is right, each half of --dev judged with the temperatures of the other half.
+    The temperatures make the gold trees of --dev most likely. They change no tree. `train` does this at its end. The
+    expected calibration error is how far probabilities are from how often the parser is right; each half of --dev is
+    judged with the temperatures of the other half.
 
     \b
       hexatagger calibrate models/mine --dev dev.conllu

@@ -8,7 +8,7 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from hexatagger.parsing.package import Kept
+    from hexatagger.model.card import Kept
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -17,26 +17,27 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.command(short_help="Train a model on a treebank.")
 @click.argument("recipe", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
-    "--train", "train_files", type=_FILE, multiple=True, required=True, help="CoNLL-U to learn from; repeatable."
+    "--train", "train_files", type=_FILE, multiple=True, required=True, help="CoNLL-U to train on; repeatable."
 )
-@click.option("--dev", "dev_files", type=_FILE, multiple=True, required=True, help="CoNLL-U to choose by; repeatable.")
+@click.option(
+    "--dev", "dev_files", type=_FILE, multiple=True, required=True, help="CoNLL-U to select the model on; repeatable."
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model, new or empty.")
-@click.option("--encoder", help="Another encoder than the recipe's: a Hugging Face name, a folder, or `characters`.")
+@click.option("--encoder", help="Use another encoder than the recipe: a Hugging Face name, a folder, or `characters`.")
 @click.option(
     "--set", "settings", metavar="SECTION.KEY=VALUE", multiple=True, help="Change a key of the recipe; repeatable."
 )
-@click.option("--teacher", type=_FOLDER, help="A model folder to learn from as well: its soft tags.")
+@click.option("--teacher", type=_FOLDER, help="A model folder whose soft tags are learnt too (distillation).")
 @click.option(
     "--unlabelled",
     type=_FILE,
     multiple=True,
-    help="For the teacher to tag: CoNLL-U, or .txt with one sentence a line and spaces between words; repeatable.",
+    help="Sentences for the teacher to tag: CoNLL-U, or .txt with one sentence per line and spaces between words; "
+    "repeatable.",
 )
-@click.option(
-    "--export/--no-export", default=True, show_default=True, help="Write ONNX too, for running without torch."
-)
-@click.option("--segmenter", is_flag=True, help="Also learn to cut raw text into sentences and words.")
-@click.option("--resume", is_flag=True, help="Go on with the run in --out from its last checkpoint.")
+@click.option("--export/--no-export", default=True, show_default=True, help="Write ONNX too, to run without torch.")
+@click.option("--segmenter", is_flag=True, help="Train a segmenter of raw text too.")
+@click.option("--resume", is_flag=True, help="Resume the run in --out from its last checkpoint.")
 def train(
     recipe: Path,
     train_files: tuple[Path, ...],
@@ -50,10 +51,10 @@ def train(
     segmenter: bool,
     resume: bool,
 ) -> None:
-    """Train a model as RECIPE (TOML) says and leave it in the folder --out.
+    """Train a model by RECIPE (TOML) and leave it in the folder --out.
 
-    The model that is kept is the one with the best LAS on --dev. A run that was stopped, however that was, goes on with
-    the same command and --resume. Needs the extra `train`. On several GPUs or processes:
+    The epoch with the best LAS on --dev is kept. A run that was stopped or killed is resumed with the same command and
+    --resume. Needs the extra `train`. On several GPUs or processes:
 
     \b
         accelerate launch -m hexatagger train RECIPE --train … --dev … --out …
@@ -64,8 +65,8 @@ def train(
     if encoder:
         chosen = chosen.with_encoder(encoder)
     try:
-        from hexatagger.train.loop import Job
-        from hexatagger.train.loop import train as run
+        from hexatagger.train.job import Job
+        from hexatagger.train.job import train as run
     except ImportError as error:
         raise click.ClickException(f"training needs more packages ({error}): pip install 'hexatagger[train]'") from None
     job = Job(
@@ -77,6 +78,7 @@ def train(
         teacher=teacher,
         unlabelled=unlabelled,
         export=export,
+        segmenter=segmenter,
     )
     with _progress() as progress:
         bar = progress.add_task("reading", total=1.0, scores="")
@@ -85,33 +87,19 @@ def train(
         except KeyboardInterrupt:
             progress.stop()
             raise click.ClickException(
-                "stopped; the same command with --resume goes on from the last checkpoint"
+                "stopped; resume from the last checkpoint with the same command and --resume"
             ) from None
     click.echo(f"{out}: dev LAS {state.best:.2f} after epoch {state.best_epoch}", err=True)
-    if segmenter and not (out / "segmenter.json").exists():
-        _train_segmenter(train_files, dev_files, out)
-
-
-def _train_segmenter(train_files: tuple[Path, ...], dev_files: tuple[Path, ...], out: Path) -> None:
-    """Train the segmenter of a model folder, with a line each time it is scored."""
-    from hexatagger.train.segmenter.loop import train_segmenter
-
-    def show(event: dict[str, Any]) -> None:
-        if event["event"] == "epoch":
-            scores = "  ".join(f"{name} {value:.2f}" for name, value in event["scores"].items())
-            click.echo(f"segmenter, {event['seconds']:.0f} s: {scores}", err=True)
-
-    train_segmenter(train_files, dev_files, out, report=show)
 
 
 @click.command(short_help="Write the network of a model as ONNX.")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--dev", "dev_files", type=_FILE, multiple=True, help="CoNLL-U to check 8 bits with; repeatable.")
+@click.option("--dev", "dev_files", type=_FILE, multiple=True, help="CoNLL-U to check 8 bits on; repeatable.")
 def export(model: Path, dev_files: tuple[Path, ...]) -> None:
-    """Write model.onnx and model.int8.onnx into the folder of a trained MODEL, again or for the first time.
+    """Write the network of a trained MODEL as ONNX into its folder, in 32 and in 8 bits.
 
-    Nothing is written that does not do what the network does: in 32 bits scores must be within 1e-4 of torch's, and 8
-    bits may cost at most 0.3 LAS on --dev, without which there are only 32 bits. Needs the extra `train`.
+    An export that does not do what the network does is refused: in 32 bits scores must be within 1e-4 of torch's, and 8
+    bits may cost at most 0.3 LAS on --dev. Without --dev only 32 bits are written. Needs the extra `train`.
 
     \b
       hexatagger export models/en --dev dev.conllu
@@ -125,27 +113,31 @@ def export(model: Path, dev_files: tuple[Path, ...]) -> None:
     from hexatagger.formats.conllu import read_conllu
 
     found = run(model, [sentence for file in dev_files for sentence in read_conllu(file, roots="one")])
-    click.echo(f"{model}: scores differ from torch's by {found.difference:.2g} at most", err=True)
+    click.echo(f"{model}: scores differ from torch's by at most {found.difference:.2g}", err=True)
     if found.las is not None and found.las_int8 is not None:
         click.echo(f"dev LAS {found.las:.2f} in 32 bits, {found.las_int8:.2f} in 8", err=True)
 
 
-@click.command(name="package", short_help="Make the folder of a model that is passed on.")
+@click.command(name="package", short_help="Make the folder of a model to pass on.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option(
-    "--precision", type=click.Choice(["int8", "fp32"]), default="int8", show_default=True, help="Which network."
+    "--precision",
+    type=click.Choice(["int8", "fp32"]),
+    default="int8",
+    show_default=True,
+    help="Precision of the network.",
 )
 @click.option("--dev", "dev_files", type=_FILE, multiple=True, help="CoNLL-U to score the package on; repeatable.")
-@click.option("--segmenter", type=_FOLDER, help="Another model to take the segmenter from.")
-@click.option("--made", default="", help="The command that makes this again, for the card.")
+@click.option("--segmenter", type=_FOLDER, help="Take the segmenter from this model.")
+@click.option("--made", "command", default="", help="The command that makes this package again, for the card.")
 def package_model(
-    model: Path, out: Path, precision: "Kept", dev_files: tuple[Path, ...], segmenter: Path | None, made: str
+    model: Path, out: Path, precision: "Kept", dev_files: tuple[Path, ...], segmenter: Path | None, command: str
 ) -> None:
-    """Copy what running needs of a trained MODEL to the new folder OUT, and no more.
+    """Copy only what running needs from a trained MODEL to the new folder OUT.
 
-    Weights to train on with, logs and the learning curve stay behind. With --dev the package is scored as it is, given
-    words and given text, and its card says so.
+    Weights for training, logs and the learning curve stay behind. With --dev the package itself is scored, given words
+    and given text, and its card says so.
 
     \b
       hexatagger package runs/mine models/mine --dev dev.conllu
@@ -154,16 +146,16 @@ def package_model(
     from hexatagger.parsing.package import package
 
     dev = [sentence for file in dev_files for sentence in read_conllu(file, roots="one")]
-    made_of = package(model, out, precision=precision, dev=dev, segmenter=segmenter, made=made)
-    click.echo(f"{out}: {made_of.size / 1e6:.1f} MB", err=True)
-    for given, scores in (("words", made_of.words), ("text", made_of.text)):
+    made = package(model, out, precision=precision, dev=dev, segmenter=segmenter, command=command)
+    click.echo(f"{out}: {sum(path.stat().st_size for path in out.iterdir()) / 1e6:.1f} MB", err=True)
+    for given, scores in (("words", made.words), ("text", made.text)):
         if scores:
             shown = "  ".join(f"{name} {value:.2f}" for name, value in scores.items())
             click.echo(f"dev, given {given}: {shown}", err=True)
 
 
 def _progress() -> "Progress":
-    """Make the progress bar, on standard error if that is a terminal."""
+    """Make the progress bar, shown on standard error if that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -180,19 +172,17 @@ def _progress() -> "Progress":
 
 
 def _show(event: dict[str, Any], progress: "Progress", bar: "TaskID") -> None:
-    """Show what the training loop reports: steps move the bar, epochs and warnings get a line."""
+    """Show an event of training: steps move the bar, epochs and warnings get a line."""
+    part = "segmenter, " if event.get("part") == "segmenter" else ""
     if event["event"] == "step":
-        text = f"epoch {event['epoch']}, step {event['step']}/{event['of']}"
+        text = f"{part}epoch {event['epoch']}, step {event['step']}/{event['of']}"
         progress.update(bar, completed=event["done"], description=text, scores=f"loss {event['loss']:.3f}")
     elif event["event"] == "epoch":
-        from hexatagger.train.card import NO_SCORES
+        from hexatagger.train.checkpoint import NOT_SCORES
 
-        scores = "  ".join(f"{name} {value:.2f}" for name, value in event.items() if name not in NO_SCORES)
-        cost = f"{event['seconds'] / 60:.1f} min" + (f", {event['gigabytes']:.1f} GB" if event["gigabytes"] else "")
-        progress.console.print(
-            f"epoch {event['epoch']}: loss {event['loss']:.3f}  {scores}  ({cost})",
-            highlight=False,
-            soft_wrap=True,  # a line stays a line where the output is a file
-        )
+        scores = "  ".join(f"{name} {value:.2f}" for name, value in event.items() if name not in NOT_SCORES)
+        cost = f"{event['seconds'] / 60:.1f} min" + (f", {memory:.1f} GB" if (memory := event.get("gigabytes")) else "")
+        line = f"{part}epoch {event['epoch']}: loss {event['loss']:.3f}  {scores}  ({cost})"
+        progress.console.print(line, highlight=False, soft_wrap=True)  # a line stays a line in a file
     elif event["event"] == "warning":
         progress.console.print(f"warning: {event['message']}", highlight=False, markup=False, soft_wrap=True)

@@ -29,9 +29,11 @@ from typing import Any, Literal, cast, get_args
 from hexatagger.errors import ConfigError, FormatError, check_choice, needs
 from hexatagger.integrations.spacy import Range, annotate, read_columns, word_places
 from hexatagger.model.config import Task
+from hexatagger.model.folder import RUNNING_FILES
+from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.network import Precision
 from hexatagger.parsing.options import ParseOptions
-from hexatagger.parsing.parser import EMBEDDED, Parser, find_model, load
+from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.sentence import Sentence
 
@@ -43,11 +45,6 @@ with needs("spacy"):
 
 Sentences = Literal["auto", "segment", "given"]
 
-_FILES = (
-    *("config.json", "labels.json", "tokenizer.json", "model.onnx", "model.int8.onnx"),
-    *("segmenter.json", "segmenter.onnx", "README.md"),
-)
-"""The files of a model folder that are needed to run it, and its card."""
 _NAME, _FOLDER = "model.json", "model"
 _POOL = 1024  # sentences that are parsed together
 
@@ -198,7 +195,7 @@ class HexataggerPipe:
         target = place / _FOLDER
         if source and not (target.is_dir() and target.samefile(source)):
             target.mkdir(exist_ok=True)
-            for name in _FILES:
+            for name in RUNNING_FILES:
                 if (source / name).is_file():
                     (target / name).write_bytes((source / name).read_bytes())
                 else:
@@ -219,7 +216,7 @@ class HexataggerPipe:
         source = self._folder()
         if source is None:
             return cast("bytes", srsly.msgpack_dumps({"model": self.model}))
-        files = {name: (source / name).read_bytes() for name in _FILES if (source / name).is_file()}
+        files = {name: (source / name).read_bytes() for name in RUNNING_FILES if (source / name).is_file()}
         return cast("bytes", srsly.msgpack_dumps({"files": files}))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "HexataggerPipe":
@@ -228,7 +225,7 @@ class HexataggerPipe:
         self.model, self._loaded = values.get("model") or mkdtemp(prefix="hexatagger-"), None
         if "files" in values:
             weakref.finalize(self, _remove, self.model, os.getpid())
-            for name in set(_FILES).intersection(values["files"]):
+            for name in set(RUNNING_FILES).intersection(values["files"]):
                 (Path(self.model) / name).write_bytes(values["files"][name])
         return self
 

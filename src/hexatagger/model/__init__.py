@@ -1,1 +1,1 @@
-"""What a model is: recipe, labels, folder, card. Nothing here imports torch."""
+"""What a model is: recipe, labels, folder, card, how its networks are opened. Nothing here imports torch."""

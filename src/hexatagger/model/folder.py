@@ -1,16 +1,23 @@
-"""A model folder, read without torch.
+"""A model folder, read without torch. This is the only module that knows the names of its files.
 
-config.json        format version first, then the recipe, how pieces are cut, the encoder's own configuration, and the
-                   temperatures of probabilities
+What running needs:
+config.json        format version first, then the recipe, how words are cut into pieces, the encoder's own
+                   configuration and the temperatures of probabilities
 labels.json        the strings that are predicted
-tokenizer.json     of pretrained encoders
-model.onnx         the network, and model.int8.onnx the same in 8 bits
-model.safetensors  its weights, for training on
-README.md          the model card
+tokenizer.json     tokenizer of a pretrained encoder
+model.onnx         the network, and model.int8.onnx the same in 8 bits; one of them is enough
+segmenter.json     settings of the segmenter, and segmenter.onnx its network; both optional
+card.json          facts about the model, and README.md the model card that is written from them (see `card`)
+
+What only training needs:
+model.safetensors  the weights
+run.json           the files that training reads, with their digests
+training.json      the history of a finished run
+log.jsonl, curve.png, teacher.safetensors, .lock, checkpoint-N/
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,79 +25,86 @@ from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.files import replacing
 from hexatagger.model.config import CHARACTERS, PieceConfig, Recipe
 from hexatagger.model.labels import Labels
+from hexatagger.model.temperature import Temperature
+from hexatagger.model.values import build, checked
 
 FORMAT = 1
 """Version of the folder's format; a folder with a greater one was written by a newer hexatagger."""
 
+CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
+NETWORK, NETWORK_INT8 = "model.onnx", "model.int8.onnx"
+SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
+CARD, README = "card.json", "README.md"
+WEIGHTS, RUN, FINISHED, LOG, CURVE = "model.safetensors", "run.json", "training.json", "log.jsonl", "curve.png"
+SOFT_TAGS, LOCK, CHECKPOINT = "teacher.safetensors", ".lock", "checkpoint-"
 
-@dataclass(frozen=True, slots=True)
-class Temperature:
-    """What scores are divided by for probabilities (see `calibrate`)."""
-
-    tags: float = 1.0
-    relations: float = 1.0
-    """That of relations; where they are predicted jointly with the leaf tag, they are tags."""
+NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWORK_INT8,)}
+"""The files of the network by precision, the preferred one first."""
+SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
+PARSING_FILES = (CONFIG, LABELS, TOKENIZER, NETWORK, NETWORK_INT8, *SEGMENTER_FILES)
+"""All files that the result of parsing depends on."""
+RUNNING_FILES = (*PARSING_FILES, CARD, README)
+"""All files that go along when a model is passed on."""
 
 
 @dataclass(slots=True)
-class Folder:
-    """What a model folder says besides the weights."""
+class ModelFolder:
+    """A model folder without its networks."""
 
     path: Path
     recipe: Recipe
     labels: Labels
-    piece_config: PieceConfig | None
+    piece_config: PieceConfig | None = None
     """How words are cut into pieces; None for the encoder "characters"."""
-    tokenizer: str | None
-    """tokenizer.json; None for the encoder "characters"."""
-    encoder_config: dict[str, Any] | None
-    temperature: Temperature = Temperature()
-    """1 where config.json says none."""
+    tokenizer: str | None = None
+    """Text of tokenizer.json; None for the encoder "characters"."""
+    encoder_config: dict[str, Any] | None = None
+    """Configuration of a pretrained encoder."""
+    temperature: Temperature = field(default_factory=Temperature)
 
 
-def read_folder(path: str | Path) -> Folder:
-    """Read a model folder; what is missing, broken or too new is named."""
+def read_folder(path: str | Path) -> ModelFolder:
+    """Read a model folder; an error names what is missing, broken or too new."""
     place = Path(path)
     if not place.is_dir():
-        raise ConfigError(f"model '{path}' is no folder: name the folder of a trained model")
-    source = str(place / "config.json")
-    values = _json(place / "config.json")
-    version = values.get("format")
-    if not isinstance(version, int):
-        raise FormatError("says no format version: this is no model of hexatagger", source=source)
+        raise ConfigError(f"model '{path}' is not a folder: name the folder of a trained model")
+    values = read_json(place / CONFIG)
+    version, source = values.get("format"), str(place / CONFIG)
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise FormatError("has no format version: this is not a hexatagger model", source=source)
     if version > FORMAT:
         message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer one"
         raise FormatError(message, source=source)
-    sections = {key: part for key, part in values.items() if key in ("model", "training", "card")}
-    recipe = Recipe.from_dict(sections, source=source)
-    labels = Labels.from_json(read_file(place / "labels.json"), source=str(place / "labels.json"))
-    pretrained = recipe.model.encoder != CHARACTERS
+    labels = Labels.from_json(read_file(place / LABELS), source=str(place / LABELS))
     try:
-        piece_config = PieceConfig.from_dict(values["pieces"]) if pretrained else None
-    except (KeyError, TypeError) as error:
-        raise FormatError(f"does not say how pieces are cut ({error})", source=source) from None
-    tokenizer = read_file(place / "tokenizer.json") if pretrained else None
-    temperature = _temperature(values.get("temperature", {}), source)
-    return Folder(place, recipe, labels, piece_config, tokenizer, values.get("encoder"), temperature)
+        recipe = Recipe.from_dict({key: values[key] for key in ("model", "training", "card") if key in values})
+        pretrained = recipe.model.encoder != CHARACTERS
+        pieces = build(PieceConfig, values.get("pieces", {}), "pieces") if pretrained else None
+        encoder = checked(values.get("encoder"), dict[str, Any] | None, "encoder")
+        temperature = build(Temperature, values.get("temperature", {}), "temperature")
+    except ConfigError as error:
+        raise FormatError(str(error), source=source) from None
+    tokenizer = read_file(place / TOKENIZER) if pretrained else None
+    return ModelFolder(place, recipe, labels, pieces, tokenizer, encoder, temperature)
 
 
-def _temperature(values: Any, source: str) -> Temperature:
-    """Check the temperatures that config.json has."""
-    if not isinstance(values, dict) or not values.keys() <= {"tags", "relations"}:
-        raise FormatError("temperature is not an object of tags and relations", source=source)
-    for name, value in values.items():
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-            message = f"temperature of {name} {json.dumps(value)} is not a number above 0"
-            raise FormatError(f"{message}: hexatagger calibrate finds it again", source=source)
-    return Temperature(**{name: float(value) for name, value in values.items()})
+def network_file(folder: Path, precision: str) -> Path:
+    """Return the file of a folder's network in a precision."""
+    for name in NETWORKS[precision]:
+        if (folder / name).is_file():
+            return folder / name
+    wanted = " or ".join(NETWORKS[precision])
+    raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
+
+
+def has_segmenter(folder: Path) -> bool:
+    """Say whether a model folder has a segmenter."""
+    return all((folder / name).is_file() for name in SEGMENTER_FILES)
 
 
 def store_temperature(path: Path, temperature: Temperature) -> None:
     """Write the temperatures into config.json, in place of any that are there."""
-    values = _json(path / "config.json")
-    with replacing(path / "config.json") as temporary:
-        text = json.dumps(values | {"temperature": asdict(temperature)}, indent=1, ensure_ascii=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    write_json(path / CONFIG, read_json(path / CONFIG) | {"temperature": asdict(temperature)})
 
 
 def read_file(path: Path) -> str:
@@ -98,18 +112,31 @@ def read_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise FormatError(
-            f"cannot be read: {error.strerror}: the model folder is not whole", source=str(path)
-        ) from None
+        message = f"cannot be read: {error.strerror}: the model folder is incomplete"
+        raise FormatError(message, source=str(path)) from None
     except UnicodeDecodeError:
         raise FormatError("is not UTF-8: the model folder is broken", source=str(path)) from None
 
 
-def _json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object of a model folder."""
     try:
         values = json.loads(read_file(path))
-    except json.JSONDecodeError as error:
+    except FormatError:
+        raise
+    except (ValueError, RecursionError) as error:  # subtle: numbers of thousands of digits are a bare ValueError
         raise FormatError(f"is not JSON: {error}", source=str(path)) from None
     if not isinstance(values, dict):
         raise FormatError("is not a JSON object", source=str(path))
     return values
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a text file; it appears whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, values: dict[str, Any]) -> None:
+    """Write a JSON object; the file appears whole or not at all."""
+    write_file(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")

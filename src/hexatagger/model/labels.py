@@ -1,7 +1,7 @@
-"""The strings a model predicts and their numbers, per task; JSON in and out.
+"""The strings that a model predicts and their ids, per task; JSON in and out.
 
-A `LabelSet` is one task's strings in a fixed order. `Labels` is all a model has: relations, the marks of lifted words,
-and one set per further task (`upos`, `xpos`, `feats`, `lemma`) and per input column.
+A `LabelSet` holds the strings of one task in a fixed order. `Labels` holds all sets of a model: relations, the marks of
+lifted words, one set per further task (`upos`, `xpos`, `feats`, `lemma`) and one for the input column.
 """
 
 import json
@@ -14,11 +14,11 @@ from hexatagger.errors import FormatError
 from hexatagger.tags.projective import split_mark
 
 MISSING = -1
-"""The number of a string that is not in the set."""
+"""The id of a string that is not in the set."""
 
 
 class LabelSet:
-    """Strings with numbers from 0 up.
+    """Strings with ids from 0 up.
 
     >>> labels = LabelSet(["nsubj", "root"])
     >>> labels.id("root"), labels[0], labels.id("obj"), len(labels)
@@ -30,11 +30,11 @@ class LabelSet:
         self._ids = {string: number for number, string in enumerate(self.strings)}
         if len(self._ids) < len(self.strings):
             double, _ = Counter(self.strings).most_common(1)[0]
-            raise FormatError(f"label '{double}' stands twice in one set")
+            raise FormatError(f"label '{double}' occurs twice in one set")
 
     @classmethod
     def collect(cls, strings: Iterable[str], *, least: int = 1) -> Self:
-        """Collect and number the strings seen at least so often, the most frequent first, ties by their letters.
+        """Collect the strings that occur at least `least` times, the most frequent first, ties in alphabetical order.
 
         >>> LabelSet.collect(["b", "a", "b"]).strings
         ('b', 'a')
@@ -44,11 +44,11 @@ class LabelSet:
         return cls(sorted(kept, key=lambda string: (-counts[string], string)))
 
     def id(self, string: str) -> int:
-        """Return the number of a string, MISSING if it has none."""
+        """Return the id of a string, MISSING if it has none."""
         return self._ids.get(string, MISSING)
 
     def ids(self, strings: Sequence[str]) -> list[int]:
-        """Return the numbers of strings."""
+        """Return the ids of strings."""
         return [self._ids.get(string, MISSING) for string in strings]
 
     def __getitem__(self, number: int) -> str:
@@ -76,26 +76,36 @@ class LabelSet:
 class Labels:
     """All label sets of a model.
 
-    With relations = "separate" or "pairs", `relations` are those of the treebank and `marks` what the lifting scheme
-    appends to them ("" first: not lifted). With "joint", `relations` are marked ones and `marks` has nothing but "".
+    With relations = "separate" or "pairs", `relations` are those of the treebank and `marks` is what the lifting scheme
+    appends to them ("" first: not lifted). With "joint", `relations` include the marks and `marks` is just "".
     """
 
     relations: LabelSet
     marks: LabelSet = field(default_factory=lambda: LabelSet([""]))
     roots: frozenset[str] = frozenset({"root"})
-    """Relations that only a root word has: it takes one of them, and no other word does."""
+    """Relations that only root words have: a root word takes one of them, no other word does."""
     tasks: dict[str, LabelSet] = field(default_factory=dict)
     """Strings of the further tasks."""
     pos: LabelSet = field(default_factory=lambda: LabelSet([]))
-    """Strings of the column that is given as input, if one is."""
+    """Strings of the input column, if there is one."""
+
+    def pos_ids(self, values: Sequence[str]) -> list[int]:
+        """Return the ids of an input column; strings that training did not have share the id after the last.
+
+        >>> Labels(LabelSet([]), pos=LabelSet(["NOUN", ""])).pos_ids(["NOUN", "_", "X"])
+        [0, 1, 2]
+        """
+        # subtle: training collects `_` as an empty string
+        ids = self.pos.ids(["" if value == "_" else value for value in values])
+        return [len(self.pos) if each == MISSING else each for each in ids]
 
     @property
     def root_mask(self) -> list[bool]:
-        """Say of every relation whether it is a root word's."""
+        """Say for every relation whether it is for root words."""
         return [split_mark(string)[0] in self.roots for string in self.relations]
 
     def to_json(self) -> str:
-        """Write as JSON, one set a line."""
+        """Write as JSON, one set per line."""
         sets: dict[str, Any] = {"relations": self.relations.strings, "roots": sorted(self.roots)}
         sets |= {"marks": self.marks.strings, "pos": self.pos.strings}
         sets |= {f"task.{name}": labels.strings for name, labels in self.tasks.items()}
@@ -117,7 +127,7 @@ class Labels:
         for name in ("relations", "roots", "marks", "pos"):
             if name not in values:
                 raise FormatError(
-                    f"label set '{name}' is missing: the file is not whole, make the model again", source=source
+                    f"label set '{name}' is missing: the file is incomplete, make the model again", source=source
                 )
         return cls(
             LabelSet(values["relations"]),

@@ -1,4 +1,4 @@
-"""ONNX Runtime: how networks are opened, for the parser and for the segmenter alike."""
+"""Open networks with ONNX Runtime, for the parser and the segmenter."""
 
 import os
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def runtime() -> ModuleType:
-    """Import ONNX Runtime with its telemetry off, unless ORT_DISABLE_TELEMETRY says otherwise.
+    """Import ONNX Runtime with telemetry off, unless ORT_DISABLE_TELEMETRY says otherwise.
 
-    Its official builds would keep a number for the machine in the home folder and send what is run to their makers.
+    Its official builds keep an id of the machine in the home folder and report what is run.
     """
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # subtle: read once, when it is first imported
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # subtle: read once, at the first import
     import onnxruntime
 
     return cast("ModuleType", onnxruntime)
@@ -30,7 +30,7 @@ def open_session(
     providers: Sequence[str] | None = None,
     source: str | None = None,
 ) -> "InferenceSession":
-    """Open a network, a file or its bytes; `source` is its name in errors."""
+    """Open a network, given as a file or as bytes; `source` is its name in errors."""
     onnxruntime = runtime()
     available = onnxruntime.get_available_providers()
     for name in providers or ():
@@ -39,10 +39,10 @@ def open_session(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     options.log_severity_level = 3
-    # subtle: planning which buffers to share takes two thirds of the time of opening a network and saves nothing, since
-    # the arena shares them too; patterns of memory are for shapes that come again and again, and cost memory
+    # subtle: planning memory reuse takes two thirds of the opening time and saves nothing, since the arena reuses
+    # memory too; memory patterns only help with shapes that recur, and cost memory
     options.enable_mem_reuse = options.enable_mem_pattern = False
     try:
         return onnxruntime.InferenceSession(model, options, providers=list(providers or ["CPUExecutionProvider"]))
-    except Exception as error:  # onnxruntime has no common class for what it raises on a broken file
+    except Exception as error:  # onnxruntime has no common base class for errors of broken files
         raise FormatError(f"cannot be loaded: {error}", source=source or str(model)) from None

@@ -1,14 +1,13 @@
-"""How far probabilities can be believed, and the temperature that makes them so.
+"""Calibration: fit the temperature that makes probabilities match how often the parser is right.
 
-A network that has learnt its treebank is surer than it has reason to be. All scores of tags are divided by one number,
-the temperature, before they are renormalised over trees (Guo et al. 2017, "On Calibration of Modern Neural Networks",
-ICML). That changes no tree and no order of trees: sums of scores keep their order. Relations have one of their own.
+A trained network is overconfident. All scores of tags are divided by one number, the temperature, before they are
+renormalised over trees (Guo et al. 2017, "On Calibration of Modern Neural Networks", ICML). This changes no tree and no
+order of trees, since sums of scores keep their order. Relations have a temperature of their own.
 
-The temperature is the one that makes gold heads (gold relations) most likely. It is not fitted on sentences that the
-network learnt from: it is right about nearly all of them, so they would say that it cannot be sure enough. Dev is what
-is left, though the epoch was chosen by it. To say what the temperature is worth, no sentence is judged with one that it
-was fitted on: dev is cut in two, and each half is judged with the temperature of the other (`cross_judged`). What is
-stored is then fitted on all of dev.
+The temperature is the one that makes gold heads (gold relations) most likely. It is fitted on dev, not on train, where
+the network is right about nearly everything. The epoch was chosen on dev too, but nothing better is left. To measure
+what the temperature is worth, no sentence is judged with a temperature that was fitted on it: dev is split in two, and
+each half is judged with the temperature of the other (`cross_judged`). What is stored is then fitted on all of dev.
 """
 
 import math
@@ -22,10 +21,11 @@ from numpy.typing import NDArray
 
 from hexatagger.decode.limits import EXACT_HEADS
 from hexatagger.errors import ConfigError
-from hexatagger.formats.files import replacing
-from hexatagger.model.folder import Temperature, store_temperature
+from hexatagger.model.card import update_card
+from hexatagger.model.folder import store_temperature
 from hexatagger.model.labels import MISSING, Labels
 from hexatagger.parsing.choose import best_trees
+from hexatagger.model.temperature import Calibration, Temperature
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.predictions import Prediction
 from hexatagger.parsing.probabilities import arc_probabilities
@@ -37,40 +37,38 @@ from hexatagger.tree import fits_head, is_tree
 
 Numbers = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.integer[Any]]
 
 BINS = 15
 _LOWEST, _HIGHEST, _CLOSE = 0.2, 10.0, 0.01
-"""Between which the temperature is looked for, and how closely, as a share of it."""
+"""Range of the search for a temperature, and its relative precision."""
 _ENOUGH = 30_000
-"""Words that a temperature is fitted on: it is one number."""
+"""Number of words to fit a temperature on: enough for one number."""
 _CHARTED_WORDS, _CHARTED = 30, 2_000
-"""Of how long sentences, and of how many words, where each sentence takes a chart (see `answers`)."""
-_SECTION = "## Probabilities\n"
+"""The same with pointers, where each sentence takes a chart: maximal sentence length, and number of words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Words with probabilities that are much alike."""
+    """Words with similar probabilities."""
 
     words: int
     sure: float
     """Their mean probability."""
     right: float
-    """The share of them that is right."""
+    """The share of them that is correct."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Whether what has a probability of 80 % is right in 80 of 100 cases."""
+    """A reliability diagram: what has a probability of 80 % should be right in 80 of 100 cases."""
 
     bins: tuple[Bin, ...]
     error: float
-    """The expected calibration error: how far the two are apart, on average over the words."""
+    """Expected calibration error: the mean distance of the two over all words."""
 
 
 def reliability(sure: Numbers, right: Bools, *, bins: int = BINS) -> Reliability:
-    """Compare probabilities with how often they are right, in bins of equal width; empty ones are left out.
+    """Compare probabilities with how often they are right, in bins of equal width; empty bins are left out.
 
     >>> found = reliability(np.array([0.9, 0.9, 0.9, 0.1]), np.array([True, True, False, False]), bins=2)
     >>> [(each.words, each.sure, round(each.right, 3)) for each in found.bins], round(found.error, 3)
@@ -89,16 +87,16 @@ def reliability(sure: Numbers, right: Bools, *, bins: int = BINS) -> Reliability
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Words that were parsed: how sure the parser is, and whether it is right."""
+    """Parsed words: how sure the parser is, and whether it is right."""
 
     head: Numbers
     """Probability of the head."""
     head_right: Bools
     arc: Numbers
-    """Probability of the head and the relation together."""
+    """Probability of head and relation together."""
     arc_right: Bools
     las_right: Bools
-    """The same as LAS counts it: without the subtype of the relation."""
+    """As LAS counts it: without the subtype of the relation."""
 
 
 def judge(
@@ -109,7 +107,7 @@ def judge(
     scheme: Scheme,
     temperature: Temperature,
 ) -> Judged:
-    """Parse sentences and compare them with gold; relations must have been predicted with all their scores."""
+    """Parse sentences and compare them with gold; the predictions must have the scores of all relations."""
     trees = best_trees(predictions)
     arcs = arc_probabilities(predictions, temperature.tags, leaf_tags=_joint(predictions))
     roots = np.array(labels.root_mask)
@@ -130,8 +128,8 @@ def judge(
 
 
 def _fitted_on(predictions: Sequence[Prediction], gold: Sequence[Sentence]) -> list[int]:
-    """Return the sentences that temperatures are fitted on; where they take charts, short ones if there are any."""
-    # a word alone says nothing
+    """Return the sentences to fit a temperature on; if they take charts, only short ones if there are any."""
+    # a sentence of one word has only one tree
     trees = [number for number, each in enumerate(gold) if 1 < len(each) <= EXACT_HEADS and is_tree(each.heads)]
     if all(each.head is None for each in predictions):
         return trees[:: _every(gold, trees, _ENOUGH)]
@@ -140,7 +138,7 @@ def _fitted_on(predictions: Sequence[Prediction], gold: Sequence[Sentence]) -> l
 
 
 def _every(gold: Sequence[Sentence], chosen: Iterable[int], enough: int) -> int:
-    """Return the n for which every n-th of these sentences make about so many words."""
+    """Return n so that every n-th of these sentences is about `enough` words."""
     return max(1, -(-sum(len(gold[number]) for number in chosen) // enough))
 
 
@@ -149,8 +147,10 @@ def _joint(predictions: Sequence[Prediction]) -> bool:
     return any(each.relations is not None and each.relations.shape[1] == 2 for each in predictions)
 
 
-def _relation_shares(prediction: Prediction, heads: Ints, roots: Bools, temperature: Temperature) -> Numbers:
-    """Return the probabilities of relations given heads, by leaf tag or for both: (words, 2 or 1, relations)."""
+def _relation_shares(
+    prediction: Prediction, heads: NDArray[np.integer[Any]], roots: Bools, temperature: Temperature
+) -> Numbers:
+    """Return the probabilities of relations given heads, for each leaf tag or for both: (words, 2 or 1, relations)."""
     assert prediction.relations is not None
     scores = prediction.relations.astype(np.float64)
     scores /= temperature.tags if scores.shape[1] == 2 else temperature.relations
@@ -162,7 +162,7 @@ def _relation_shares(prediction: Prediction, heads: Ints, roots: Bools, temperat
 def fit_temperature(
     predictions: Sequence[Prediction], gold: Sequence[Sentence], labels: Labels, *, scheme: Scheme
 ) -> Temperature:
-    """Return the temperatures that make gold most likely; crossing arcs count as they were lifted."""
+    """Return the temperatures that make gold most likely; gold trees are lifted first."""
     chosen = _fitted_on(predictions, gold)
     if not chosen:
         return Temperature()
@@ -189,7 +189,7 @@ def fit_temperature(
 
 
 def _most_likely(gold: Callable[[float], list[Numbers]]) -> float:
-    """Return the temperature that makes most likely what a function gives the probabilities of."""
+    """Return the temperature at which the gold probabilities that a function returns are greatest."""
 
     def loss(log_temperature: float) -> float:
         return -float(np.log(np.maximum(np.concatenate(gold(math.exp(log_temperature))), 1e-12)).mean())
@@ -198,7 +198,7 @@ def _most_likely(gold: Callable[[float], list[Numbers]]) -> float:
 
 
 def _least(function: Callable[[float], float], low: float, high: float, close: float) -> float:
-    """Return where a function with one valley is least: golden section search.
+    """Return the minimum of a unimodal function by golden section search.
 
     >>> abs(_least(lambda x: (x - 1) ** 2, -3.0, 4.0, 0.01) - 1) < 0.01
     True
@@ -221,7 +221,7 @@ def _least(function: Callable[[float], float], low: float, high: float, close: f
 def cross_judged(
     predictions: Sequence[Prediction], gold: Sequence[Sentence], labels: Labels, *, scheme: Scheme
 ) -> tuple[Judged, tuple[Temperature, Temperature]]:
-    """Judge every other sentence with the temperature of the others, and the other way round; return these too."""
+    """Judge each half of the sentences with the temperature fitted on the other half; return both temperatures too."""
     halves = [(predictions[start::2], gold[start::2]) for start in (0, 1)]
     first, second = (fit_temperature(*half, labels, scheme=scheme) for half in halves)
     judged = [
@@ -233,23 +233,8 @@ def cross_judged(
     return whole, (first, second)
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """The temperature of a model, and what it is worth."""
-
-    temperature: Temperature
-    fitted: int
-    """How many words it was fitted on."""
-    words: int
-    """How many were judged."""
-    before: tuple[float, float]
-    """Expected calibration error of heads, and of heads with relations, without it."""
-    after: tuple[float, float]
-    """The same with it, each half of the sentences judged with the temperature of the other half."""
-
-
 def calibrate(parser: Parser, gold: Sequence[Sentence]) -> Calibration:
-    """Find the temperature of a model on sentences that it did not learn from; nothing is stored."""
+    """Fit the temperature of a model on sentences that it was not trained on; nothing is stored."""
     gold = [sentence for sentence in gold if len(sentence)]
     if not gold:
         raise ConfigError("there are no sentences to calibrate with: name a file that has some")
@@ -274,36 +259,8 @@ def _errors(judged: Judged) -> tuple[float, float]:
 
 
 def calibrate_folder(model: Path, gold: Sequence[Sentence]) -> Calibration:
-    """Find the temperature of a model folder, write it into config.json and say so in the card."""
+    """Find the temperature of a model folder; write it into config.json and into the card."""
     found = calibrate(load(model), gold)
     store_temperature(model, found.temperature)
-    card = model / "README.md"
-    if card.is_file():
-        with replacing(card) as temporary:
-            temporary.write_text(_noted(card.read_text(encoding="utf-8"), found), encoding="utf-8")
+    update_card(model, calibration=found)
     return found
-
-
-def _noted(card: str, found: Calibration) -> str:
-    """Return a card that says what was found, in place of what it said before."""
-    before, section, rest = card.partition(_SECTION)
-    if section:
-        _, mark, rest = rest.partition("\n## ")
-        rest = mark.lstrip("\n") + rest
-    else:
-        before, mark, rest = card.partition("## Data\n")
-        rest = mark + rest
-    lines = [
-        "For probabilities, scores of tags are divided by a temperature of "
-        f"{found.temperature.tags:g}, those of relations by {found.temperature.relations:g}.",
-        f"Both are fitted on {found.fitted:,} words of dev, which the network did not learn from.",
-        f"Expected calibration error over {found.words:,} words, each half judged with temperatures of the other half:",
-        "",
-        "| | without | with |",
-        "| --- | ---: | ---: |",
-        *(
-            f"| {name} | {100 * old:.2f} % | {100 * new:.2f} % |"
-            for name, old, new in zip(("head", "head and relation"), found.before, found.after, strict=True)
-        ),
-    ]
-    return "\n".join([before.rstrip(), "", _SECTION, *lines, "", rest])

@@ -4,12 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from hexatagger.model.folder import PARSING_FILES
+
 
 def model_digest(folder: Path) -> str:
     """Return a digest of the files in a model folder that parsing depends on."""
     digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.suffix in (".json", ".onnx"):
+    for path in sorted(folder / name for name in PARSING_FILES):
+        if path.is_file():
             digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 

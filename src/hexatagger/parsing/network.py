@@ -7,15 +7,13 @@ may be called by several threads at once.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.errors import FormatError, check_choice
-from hexatagger.model.folder import Folder
-from hexatagger.model.labels import MISSING
+from hexatagger.model.folder import ModelFolder, network_file
 from hexatagger.model.onnx import open_session
 from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window, make_cutter, stack_windows
 from hexatagger.parsing.predictions import Prediction, stitch
@@ -27,11 +25,6 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 Precision = Literal["auto", "fp32", "int8"]
 
-_FILES: dict[Precision, tuple[str, ...]] = {
-    "auto": ("model.int8.onnx", "model.onnx"),
-    "fp32": ("model.onnx",),
-    "int8": ("model.int8.onnx",),
-}
 _MOST_PIECES = 8192
 """How many pieces a batch has at most: memory is bounded however long the sentences are."""
 _MOST_PAIRS = 2**18
@@ -39,7 +32,7 @@ _MOST_PAIRS = 2**18
 
 
 def open_network(
-    folder: Folder,
+    folder: ModelFolder,
     *,
     precision: Precision = "auto",
     threads: int | None = None,
@@ -47,25 +40,17 @@ def open_network(
 ) -> "OnnxNetwork":
     """Open the network of a model folder; the options are those of `load`."""
     check_choice("precision", precision, get_args(Precision))
-    file = _network_file(folder.path, precision)
+    file = network_file(folder.path, precision)
     with ThreadPoolExecutor(1) as pool:  # the tokenizer is built while the network is opened
         session = pool.submit(open_session, file, threads=threads, providers=providers)
         cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
     return OnnxNetwork(folder, session.result(), cutter)
 
 
-def _network_file(folder: Path, precision: Precision) -> Path:
-    for name in _FILES[precision]:
-        if (folder / name).is_file():
-            return folder / name
-    wanted = " or ".join(_FILES[precision])
-    raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
-
-
 class OnnxNetwork:
     """A session of ONNX Runtime, with what turns sentences into its inputs and its outputs into Predictions."""
 
-    def __init__(self, folder: Folder, session: "InferenceSession", cutter: Pieces | Grams) -> None:
+    def __init__(self, folder: ModelFolder, session: "InferenceSession", cutter: Pieces | Grams) -> None:
         self.folder, self.config, self.labels = folder, folder.recipe.model, folder.labels
         self._session = session
         self._cutter = cutter
@@ -113,5 +98,4 @@ class OnnxNetwork:
 
     def _pos_ids(self, sentence: Sentence) -> Ints:
         """Return the numbers of the column that the network takes as input; all unseen strings share a number."""
-        ids = np.array(self.labels.pos.ids([str(getattr(word, self.config.pos)) for word in sentence]), np.int64)
-        return np.where(ids == MISSING, len(self.labels.pos), ids)
+        return np.array(self.labels.pos_ids([getattr(word, self.config.pos) for word in sentence]), np.int64)

@@ -18,8 +18,9 @@ from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.model.config import ModelConfig, Task
-from hexatagger.model.folder import Folder, read_folder
+from hexatagger.model.folder import ModelFolder, has_segmenter, read_folder
 from hexatagger.model.labels import Labels
+from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.network import OnnxNetwork, Precision, open_network
 from hexatagger.parsing.options import Respected
 from hexatagger.parsing.pool import parse_pooled
@@ -29,8 +30,6 @@ from hexatagger.parsing.write import write
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
-EMBEDDED = "en"
-"""The name of the model inside the package."""
 _POOL = 16
 """How many batches' worth of sentences are sorted into batches together."""
 
@@ -50,16 +49,6 @@ def load(
     """
     folder = read_folder(find_model(model))
     return Parser(open_network(folder, precision=precision, threads=threads, providers=providers), threads=threads)
-
-
-def find_model(model: str | Path) -> Path:
-    """Return the folder of a model, given its path or its name."""
-    if str(model) != EMBEDDED or Path(model).is_dir():
-        return Path(model)
-    inside = Path(__file__).parents[1] / "models" / EMBEDDED
-    if not inside.is_dir():
-        raise ConfigError(f"model '{EMBEDDED}' is not in this version of the package: name the folder of a model")
-    return inside
 
 
 class Parser:
@@ -91,7 +80,7 @@ class Parser:
     @cached_property
     def segmenter(self) -> Segmenter:
         """The segmenter of the model, which cuts text into sentences and words."""
-        if not (self.folder.path / "segmenter.json").is_file():
+        if not has_segmenter(self.folder.path):
             raise ConfigError(
                 f"model {self.folder.path} has no segmenter: give it words or CoNLL-U, or train it with --segmenter"
             )

@@ -32,8 +32,8 @@ from hexatagger.decode.chart.constraints import allowed_arcs, obeys
 from hexatagger.decode.limits import EXACT_HEADS, HEAD_TABLE
 from hexatagger.decode.tree_scores import tree_scores_unchecked
 from hexatagger.errors import ConstraintError
-from hexatagger.model.folder import Temperature
 from hexatagger.model.labels import MISSING, Labels
+from hexatagger.model.temperature import Temperature
 from hexatagger.parsing.choose import Tree, best_trees, label_trees
 from hexatagger.parsing.predictions import Prediction, Scores, tag_scores
 from hexatagger.sentence import Sentence

@@ -25,6 +25,7 @@ import numpy as np
 
 from hexatagger.errors import FormatError
 from hexatagger.formats.text import LINES, PARAGRAPHS, Token, cut, lay_out
+from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK
 from hexatagger.model.onnx import open_session
 from hexatagger.segment.alphabet import INVISIBLE_RUN, NEWLINE, Alphabet, Floats, Ids, SegmenterSettings, TextPart
 from hexatagger.segment.multiword import Rewrites, expand
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Version of the file format. A greater number means that a newer hexatagger wrote the files."""
-ONNX, JSON = "segmenter.onnx", "segmenter.json"
 
 END, SENTENCE, MULTIWORD, SPLIT = range(4)
 """Index of each of the four scores of a character."""
@@ -54,7 +54,7 @@ class Segmenter:
     @classmethod
     def load(cls, folder: str | Path, *, threads: int | None = None, providers: Sequence[str] | None = None) -> Self:
         """Load the segmenter of a model folder; `threads` and `providers` as for `hexatagger.load`."""
-        description, network = Path(folder) / JSON, Path(folder) / ONNX
+        description, network = Path(folder) / SEGMENTER, Path(folder) / SEGMENTER_NETWORK
         try:
             text, model = description.read_bytes(), network.read_bytes()
         except OSError as error:

@@ -16,7 +16,8 @@ from uvicorn.supervisors import Multiprocess
 
 from hexatagger.errors import ConfigError, HexataggerError
 from hexatagger.model.folder import read_folder
-from hexatagger.parsing.parser import Parser, find_model, load
+from hexatagger.model.registry import find_model
+from hexatagger.parsing.parser import Parser, load
 from hexatagger.server.app import build
 from hexatagger.server.options import ServerOptions
 

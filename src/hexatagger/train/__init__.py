@@ -1,1 +1,1 @@
-"""Learning, with torch: the network, its data, the training loop. Needs the extra `train`."""
+"""Training with torch: network, data, training loop, export. Needs the extra `train`."""

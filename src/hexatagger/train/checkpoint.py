@@ -1,7 +1,7 @@
-"""Checkpoints: all that is needed to go on where training stopped, without pickle.
+"""Checkpoints: everything that is needed to resume training, without pickle.
 
-A checkpoint is a folder `checkpoint-N` of safetensors and JSON. It is written under another name, renamed when whole,
-and only then is the one before it removed: `kill -9` at any time leaves one that can be used.
+A checkpoint is a folder `checkpoint-N` of safetensors and JSON. It is written under another name and renamed when it is
+complete; only then is the previous one removed. So `kill -9` at any time leaves a usable checkpoint.
 """
 
 import json
@@ -13,29 +13,30 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hexatagger.train.weights import load_weights, save_weights, write_text
+from hexatagger.model.folder import CHECKPOINT, FINISHED, write_file
+from hexatagger.train.weights import load_weights, save_weights
 
-_PREFIX = "checkpoint-"
-_FINISHED = "training.json"
+NOT_SCORES = ("event", "part", "epoch", "loss", "seconds", "gigabytes")
+"""Keys of an epoch besides its scores on dev."""
 
 
 @dataclass(slots=True)
 class State:
-    """How far training has come."""
+    """The state of a training run."""
 
     epoch: int = 0
-    """The epoch at work, from 0."""
+    """The current epoch, from 0."""
     step: int = 0
-    """How many of its batches are done."""
+    """Number of its batches that are done."""
     steps: int = 0
-    """How many batches are done in all."""
+    """Number of batches that are done in all epochs."""
     seconds: float = 0.0
-    """Time spent so far."""
+    """Training time so far."""
     best: float = -1.0
     """Best LAS on dev so far."""
     best_epoch: int = -1
     history: list[dict[str, Any]] = field(default_factory=list)
-    """One entry per finished epoch: loss and scores."""
+    """One entry per finished epoch: loss, scores on dev, cost."""
 
 
 def save_checkpoint(
@@ -45,8 +46,8 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     average: dict[str, Tensor] | None,
 ) -> None:
-    """Write a checkpoint and remove the one before."""
-    place = folder / f"{_PREFIX}{state.steps}"
+    """Write a checkpoint and remove the previous one."""
+    place = folder / f"{CHECKPOINT}{state.steps}"
     temporary = folder / f".{place.name}.part"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
@@ -59,7 +60,7 @@ def save_checkpoint(
         for name, value in values.items()
     }
     save_weights(moments | {"random": torch.get_rng_state()}, temporary / "optimizer.safetensors")
-    write_text(temporary / "state.json", json.dumps(asdict(state)))
+    write_file(temporary / "state.json", json.dumps(asdict(state)))
     if place.exists():
         shutil.rmtree(place)
     temporary.rename(place)
@@ -68,14 +69,14 @@ def save_checkpoint(
 
 def find_checkpoint(folder: Path) -> Path | None:
     """Return the newest checkpoint, None if there is none."""
-    found = [path for path in folder.glob(f"{_PREFIX}*") if (path / "state.json").is_file()]
-    return max(found, key=lambda path: int(path.name.removeprefix(_PREFIX)), default=None)
+    found = [path for path in folder.glob(f"{CHECKPOINT}*") if (path / "state.json").is_file()]
+    return max(found, key=lambda path: int(path.name.removeprefix(CHECKPOINT)), default=None)
 
 
 def load_checkpoint(
     place: Path, network: torch.nn.Module, optimizer: torch.optim.Optimizer
 ) -> tuple[State, dict[str, Tensor] | None]:
-    """Put a checkpoint into network, optimizer and torch's generator; return the state and the averaged weights."""
+    """Restore network, optimizer and random generator from a checkpoint; return the state and the averaged weights."""
     state = State(**json.loads((place / "state.json").read_text(encoding="utf-8")))
     network.load_state_dict(load_weights(place / "weights.safetensors"))
     tensors = load_weights(place / "optimizer.safetensors")
@@ -90,18 +91,18 @@ def load_checkpoint(
 
 
 def save_finished(state: State, folder: Path) -> None:
-    """Write that training is over, and how it went."""
-    write_text(folder / _FINISHED, json.dumps(asdict(state), indent=1) + "\n")
+    """Write the history of a finished run."""
+    write_file(folder / FINISHED, json.dumps(asdict(state), indent=1) + "\n")
 
 
 def load_finished(folder: Path) -> State | None:
-    """Return how training went if it is over."""
-    path = folder / _FINISHED
+    """Return the history of a finished run; None if it is not finished."""
+    path = folder / FINISHED
     return State(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
 
 
 def remove_checkpoints(folder: Path, *, but: Path | None = None) -> None:
-    """Remove all checkpoints, half-written ones included, but one."""
-    for path in [*folder.glob(f"{_PREFIX}*"), *folder.glob(f".{_PREFIX}*.part")]:
+    """Remove all checkpoints except one, half-written ones included."""
+    for path in [*folder.glob(f"{CHECKPOINT}*"), *folder.glob(f".{CHECKPOINT}*.part")]:
         if path != but:
             shutil.rmtree(path, ignore_errors=True)

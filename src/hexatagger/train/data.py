@@ -1,4 +1,4 @@
-"""Sentences → batches: what is to be predicted as numbers, windows padded together, batches of like lengths."""
+"""Sentences → batches: targets as ids, windows padded together, batches of similar lengths."""
 
 import random
 from collections import Counter
@@ -17,25 +17,25 @@ from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import Hexatag, from_heads, lift
 from hexatagger.tags.lemma import to_script
 from hexatagger.tags.projective import split_mark
-from hexatagger.train.network import POINTERS
+from hexatagger.train.pointers import POINTERS
 
 IGNORE = -100
-"""What torch calls a target that counts for nothing."""
+"""A target that is not in the loss, as torch has it."""
 _POOL = 40  # batches that are sorted by length together
 Soft = tuple[NDArray[np.int16], NDArray[np.float16]]
-"""A teacher's best labels of every word and their probabilities: (words, k) each."""
+"""A teacher's k best labels of every word and their probabilities: (words, k) each."""
 
 
 @dataclass(slots=True)
 class Example:
-    """A sentence as numbers."""
+    """An encoded sentence."""
 
     windows: list[Window]
     targets: dict[str, Ints]
-    """Per head the gold label of every word, IGNORE where there is none."""
+    """Per projection the gold label of every word, IGNORE if there is none."""
     pos: Ints | None = None
     soft: dict[str, Soft] = field(default_factory=dict)
-    """Per head what a teacher says."""
+    """Per projection the soft tags of a teacher."""
 
 
 @dataclass(slots=True)
@@ -46,9 +46,9 @@ class Batch:
     targets: dict[str, Tensor]
     soft: dict[str, tuple[Tensor, Tensor]]
     words: int
-    """How many words count in the loss."""
+    """Number of words in the loss."""
     whole: Tensor
-    """Which rows are whole sentences, not windows of longer ones."""
+    """Which rows are whole sentences rather than windows of longer ones."""
 
     def to(self, device: torch.device) -> "Batch":
         """Move everything to a device."""
@@ -65,7 +65,7 @@ Item = tuple[Example, Window]
 
 
 def column(word: Word, task: str) -> str:
-    """Return the string of a task that a word has; `_` means none except in FEATS, where it is a value."""
+    """Return the label string of a word for a task; `_` means none, except in FEATS, where it is a value."""
     if task == "lemma":
         return "" if word.lemma == "_" and word.form != "_" else to_script(word.form, word.lemma)
     value = str(getattr(word, task))
@@ -73,7 +73,7 @@ def column(word: Word, task: str) -> str:
 
 
 def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: int = 1) -> Labels:
-    """Collect and number all strings of a training set."""
+    """Collect all label strings of a training set."""
     joint = config.relations == "joint"
     relations: Counter[str] = Counter()
     marks: Counter[str] = Counter()
@@ -103,7 +103,7 @@ def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: 
 
 
 def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Pieces | Grams, *, gold: bool) -> Example:
-    """Turn a sentence into numbers, with what is to be predicted if it is `gold`."""
+    """Encode a sentence, with targets if it is `gold`."""
     targets: dict[str, Ints] = {}
     if gold:
         heads, deprels = lift(sentence.heads, sentence.deprels, config.lift)
@@ -126,24 +126,23 @@ def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Piec
             targets[task] = _ids(labels.tasks[task], [column(word, task) for word in sentence])
     pos = None
     if config.pos:
-        numbers = np.array(labels.pos.ids([column(word, config.pos) for word in sentence]), np.int64)
-        pos = np.where(numbers == MISSING, len(labels.pos), numbers)
+        pos = np.array(labels.pos_ids([getattr(word, config.pos) for word in sentence]), np.int64)
     return Example(pieces.windows(sentence.forms), targets, pos)
 
 
 def arcs_of_gaps(tags: Sequence[int]) -> dict[str, Ints]:
-    """Return, for the gap behind every word, the gap above it in the binary head tree and the two words of its arc.
+    """Return, for the gap after every word, the gap above it in the binary head tree and the two words of its arc.
 
-    All are counted from 1, the gap behind word k is k; 0 means that there is none above. The last word has no gap.
+    All count from 1; the gap after word k is k; 0 means that there is none above. There is no gap after the last word.
 
     >>> {name: values.tolist() for name, values in arcs_of_gaps([0, 3, 1, 2, 0, 5, 1]).items()}
     {'above': [2, 0, 2, -100], 'governor': [2, 2, 4, -100], 'dependent': [1, 4, 3, -100]}
     """
     size = (len(tags) + 1) // 2
     above, governor, dependent = (np.full(size, IGNORE, np.int64) for _ in range(3))
-    waiting: list[tuple[int, int]] = []  # gaps without their right part, with the head of their left one
+    waiting: list[tuple[int, int]] = []  # gaps whose right part is open, with the head of their left part
     for word in range(1, size + 1):
-        gap, head = 0, word  # the part that is finished: its gap, if it is more than a word, and its head
+        gap, head = 0, word  # the finished part: its gap, if it has more than one word, and its head
         right_child = tags[2 * word - 2] == Hexatag.LEAF_R
         while right_child:
             below, (gap, left) = gap, waiting.pop()
@@ -161,7 +160,7 @@ def arcs_of_gaps(tags: Sequence[int]) -> dict[str, Ints]:
 
 
 def _ids(labels: LabelSet, strings: list[str]) -> Ints:
-    """Return the numbers of strings, IGNORE where the set has none."""
+    """Return the ids of strings, IGNORE for those that the set does not have."""
     numbers = np.array(labels.ids(strings), np.int64)
     return np.where(numbers == MISSING, IGNORE, numbers)
 
@@ -200,13 +199,13 @@ def _tensors(arrays: Mapping[str, Ints]) -> dict[str, Tensor]:
 
 
 def _within(places: Ints, start: int, stop: int) -> Ints:
-    """Count places from the start of a window; those outside of it count for nothing."""
+    """Count places from the start of a window; those outside of it are ignored."""
     inside = (places > start) & (places <= stop)
     return np.where(inside, places - start, np.where(places == 0, 0, IGNORE))
 
 
 def ignore_all(batch: Batch) -> Batch:
-    """Make a batch count for nothing."""
+    """Take a whole batch out of the loss."""
     for target in batch.targets.values():
         target.fill_(IGNORE)
     for _, shares in batch.soft.values():
@@ -215,7 +214,7 @@ def ignore_all(batch: Batch) -> Batch:
 
 
 def batches(examples: Sequence[Example], config: TrainConfig, *, epoch: int) -> list[list[Item]]:
-    """Cut all windows into batches of like lengths, in an order that depends on seed and epoch alone."""
+    """Group all windows into batches of similar lengths, in an order that depends only on seed and epoch."""
     shuffler = random.Random(f"{config.seed} {epoch}")
     items: list[Item] = [(example, window) for example in examples for window in example.windows]
     shuffler.shuffle(items)
@@ -229,7 +228,7 @@ def batches(examples: Sequence[Example], config: TrainConfig, *, epoch: int) -> 
 
 
 def cut(items: Sequence[Item], config: TrainConfig) -> Iterator[list[Item]]:
-    """Cut sorted items into batches that are, padding included, no larger than the recipe says; at least one each."""
+    """Cut sorted items into batches no larger than the recipe says, padding included; at least one item each."""
     batch: list[Item] = []
     longest = 0
     for item in items:
@@ -243,7 +242,7 @@ def cut(items: Sequence[Item], config: TrainConfig) -> Iterator[list[Item]]:
 
 
 def _length(item: Item, config: TrainConfig) -> int:
-    """Return the length of an item in what the batch size counts; a sentence is one sentence."""
+    """Return the length of an item in the unit of the batch size."""
     if config.batch_unit == "pieces":
         return len(item[1].pieces)
     return len(item[1]) if config.batch_unit == "words" else 1

@@ -1,4 +1,4 @@
-"""Pretrained encoders: load one by name or folder, build it again without its weights."""
+"""Pretrained encoders: load one by name or folder, or rebuild one from its configuration."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,23 +12,23 @@ from hexatagger.errors import ConfigError
 from hexatagger.model.config import PieceConfig
 from hexatagger.parsing.pieces import read_config, word_tokenizer
 
-_LONGEST = 512  # pieces at a time, even where an encoder could read more: attention is quadratic
+_LONGEST = 512  # pieces at a time, even if an encoder can read more: attention is quadratic
 
 
 @dataclass(slots=True)
 class Encoder:
-    """A pretrained encoder and all that is needed to use it again."""
+    """A pretrained encoder with everything that is needed to rebuild it."""
 
     module: nn.Module
     config: dict[str, Any]
     """Its own configuration, for `build_encoder`."""
     tokenizer: str
-    """tokenizer.json, changed to cut single words."""
+    """tokenizer.json, adapted to single words."""
     pieces: PieceConfig
 
 
 def load_encoder(name: str) -> Encoder:
-    """Load an encoder from a folder or from Hugging Face; code that comes with a model is never run."""
+    """Load an encoder from a folder or from Hugging Face; code that comes with a model is not run."""
     import torch
     from transformers import AutoModel
 
@@ -53,7 +53,7 @@ def build_encoder(config: dict[str, Any]) -> nn.Module:
 
 
 def check_encoder(name: str) -> Any:
-    """Return the configuration of an encoder, or say why there is none."""
+    """Return the configuration of an encoder, or raise ConfigError with the reason why there is none."""
     from transformers import AutoConfig
 
     if Path(name).is_dir() and not (Path(name) / "config.json").is_file():
@@ -85,7 +85,7 @@ def _tokenizer_json(name: str) -> str:
 
 
 def _limit(hf: Any) -> int:
-    """Return how many pieces an encoder reads at once."""
+    """Return the number of pieces that an encoder reads at once."""
     # subtle: RoBERTa and its kin number positions from 2 up, so two of max_position_embeddings are never used
     positions = getattr(hf, "max_position_embeddings", None)
     return min(_LONGEST, positions - 2) if positions and positions > 2 else _LONGEST
@@ -93,7 +93,7 @@ def _limit(hf: Any) -> int:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep transformers from printing bars and reports while it loads."""
+    """Silence the progress bars and reports of transformers."""
     from transformers.utils import logging as hf_logging
 
     logging: Any = hf_logging
@@ -109,6 +109,6 @@ def _silence() -> Iterator[None]:
 
 
 def _drop_pooler(module: Any) -> None:
-    """Remove the layer over the first piece that some encoders have: nothing here uses it."""
+    """Remove the pooling layer of some encoders: nothing here uses it."""
     if getattr(module, "pooler", None) is not None:
         module.pooler = None

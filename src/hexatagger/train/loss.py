@@ -1,9 +1,9 @@
-"""What training minimises: the negative log-likelihood of the gold tags, and of a teacher's soft ones.
+"""The loss: negative log-likelihood of the gold tags, and of a teacher's soft tags.
 
-The paper takes the tags as independent given the words: one softmax per tag. But only legal sequences are trees. With
-loss = "legal" the likelihood of leaf and internal tags is normalised over legal sequences alone, by the forward
-algorithm on the lattice that decoding uses: the state is the stack depth after an internal tag, and a word with the tag
-to its right moves it up (l L), down (r R) or not at all (l R, r L).
+In the base system (the paper) tags are independent given the words: one softmax per tag. But only legal sequences are
+trees. With loss = "legal" (an extension) leaf and internal tags are normalised over legal sequences, by the forward
+algorithm on the lattice of the decoder: the state is the stack depth after an internal tag, and a word with
+the tag to its right moves it up (l L), down (r R) or not at all (l R, r L).
 """
 
 from collections.abc import Mapping
@@ -14,17 +14,18 @@ from torch.nn import functional
 
 from hexatagger.model.config import TrainConfig
 from hexatagger.train.data import IGNORE, Batch
-from hexatagger.train.network import JOINT, PAIRS, POINTERS, TREE, given_head
+from hexatagger.train.network import JOINT, TREE
+from hexatagger.train.pointers import PAIRS, POINTERS, given_head
 
 _NEVER = -1e9  # subtle: −inf would make NaN of the gradients
 
 
 def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) -> Tensor:
-    """Return the loss of a batch, summed over its words and added up over the heads with their weights."""
+    """Return the loss of a batch: the weighted sum over projections and words."""
     total = next(iter(scores.values())).new_zeros((), dtype=torch.float32)
     legal = _legal_rows(batch) if config.loss == "legal" else None
     for name, values in scores.items():
-        if name == PAIRS:  # part of the relation's
+        if name == PAIRS:  # part of "relation"
             continue
         values = values.float()
         weight = 1.0 if name in TREE else config.pointer_weight if name in POINTERS else config.task_weight
@@ -49,7 +50,7 @@ def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) 
 
 
 def _legal_rows(batch: Batch) -> Tensor:
-    """Say which rows are whole sentences with all their tags: only those have a legal sequence to compare with."""
+    """Say which rows are whole sentences with all their tags: only those have a legal gold sequence."""
     first = batch.targets[JOINT if JOINT in batch.targets else "leaf"]
     places = torch.arange(first.shape[1], device=first.device)
     inside = places < batch.inputs["lengths"].unsqueeze(1)
@@ -57,10 +58,10 @@ def _legal_rows(batch: Batch) -> Tensor:
 
 
 def legal_loss(scores: Mapping[str, Tensor], batch: Batch) -> Tensor:
-    """Return −log p(gold tags | legal) of every row: (batch,); without meaning where the gold is not whole."""
+    """Return −log p(gold tags | legal) of every row: (batch,); meaningless for rows without a whole gold sequence."""
     internal = scores["internal"].float()
     own = scores[JOINT if JOINT in scores else "leaf"].float()
-    leaf = own.reshape(*own.shape[:-1], 2, -1).logsumexp(-1)  # over the relations, of which a plain leaf tag has one
+    leaf = own.reshape(*own.shape[:-1], 2, -1).logsumexp(-1)  # over relations; a plain leaf tag has one column
     gold = _picked(own, batch.targets[JOINT if JOINT in scores else "leaf"]) + _picked(
         internal, batch.targets["internal"]
     )
@@ -68,13 +69,13 @@ def legal_loss(scores: Mapping[str, Tensor], batch: Batch) -> Tensor:
 
 
 def _picked(scores: Tensor, targets: Tensor) -> Tensor:
-    """Return the score of the gold label of every word, 0 where there is none: (batch, words)."""
+    """Return the score of the gold label of every word, 0 if there is none: (batch, words)."""
     chosen = scores.gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
     return chosen.masked_fill(targets == IGNORE, 0.0)
 
 
 def log_partition(leaf: Tensor, internal: Tensor, lengths: Tensor) -> Tensor:
-    """Return log Z, the log of the summed weights of all legal sequences, per sentence: (batch,).
+    """Return log Z, the log-partition over all legal sequences, per sentence: (batch,).
 
     `leaf` is (batch, words, 2), `internal` (batch, words or one less, 4), `lengths` (batch,), at least 1.
 
@@ -90,7 +91,7 @@ def log_partition(leaf: Tensor, internal: Tensor, lengths: Tensor) -> Tensor:
     up, down = left + over, right + under
     stay = torch.logaddexp(left + under, right + over)
     depths = (words + 1) // 2  # no legal sequence goes deeper
-    # Depth d is column d − 1. The first word is l and then L·, or the stack would be empty.
+    # depth d is column d − 1; the first word is l and then L·, or the stack would be empty
     alpha = functional.pad(up[:, :1], (0, depths - 1), value=_NEVER)
     for word in range(1, words - 1):
         wide = functional.pad(alpha, (1, 1), value=_NEVER)
@@ -101,7 +102,7 @@ def log_partition(leaf: Tensor, internal: Tensor, lengths: Tensor) -> Tensor:
                 wide[:, 2:] + down[:, word, None],
             ]
         )
-        # The last word of a sentence has no internal tag: its depths stay as they are.
+        # the last word of a sentence has no internal tag: its depths stay as they are
         alpha = torch.where((lengths > word + 1).unsqueeze(1), moves.logsumexp(0), alpha)
     last = leaf[..., 1].gather(1, (lengths - 1).unsqueeze(1)).squeeze(1)
     return torch.where(lengths > 1, alpha[:, 0] + last, leaf[:, 0, 0])

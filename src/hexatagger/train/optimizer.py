@@ -1,4 +1,4 @@
-"""AdamW with its two rates, their way up and down, and the running average of the weights."""
+"""AdamW with two learning rates, their schedule, and the running average of the weights."""
 
 import math
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from hexatagger.train.network import Network
 
 
 def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimizer:
-    """AdamW with one rate for a pretrained encoder and one for the rest, weight decay on matrices only."""
+    """Return AdamW with one learning rate for a pretrained encoder and one for the rest; it decays matrices only."""
     pretrained = getattr(network.encoder, "encoder", None)
     inside = {id(each) for each in pretrained.parameters()} if isinstance(pretrained, nn.Module) else set[int]()
     groups: list[dict[str, Any]] = []
@@ -26,14 +26,14 @@ def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimiz
 
 
 def set_rates(optimizer: torch.optim.Optimizer, config: TrainConfig, done: float) -> None:
-    """Set the rates for a share of the training that is done."""
+    """Set the learning rates when a share of the training is done."""
     factor = rate_factor(config, done)
     for group in optimizer.param_groups:
         group["lr"] = group["peak"] * factor
 
 
 def rate_factor(config: TrainConfig, done: float) -> float:
-    """Return by what the rates are multiplied when a share of all steps is done.
+    """Return the factor of the learning rates when a share of all steps is done.
 
     >>> [rate_factor(TrainConfig(warmup=0.5), done) for done in (0.25, 0.5, 0.75, 1)]
     [0.5, 1.0, 0.5, 0.0]
@@ -47,13 +47,13 @@ def rate_factor(config: TrainConfig, done: float) -> float:
 
 
 def start_average(network: nn.Module, config: TrainConfig) -> dict[str, Tensor] | None:
-    """Begin the running average of the weights, if the recipe wants one."""
+    """Start the running average of the weights, if the recipe wants one."""
     return {name: each.detach().clone() for name, each in network.state_dict().items()} if config.average else None
 
 
 @torch.no_grad()
 def update_average(average: dict[str, Tensor], network: nn.Module, decay: float, steps: int) -> None:
-    """Move the running average towards the weights; faster at first, as the early weights are of no use."""
+    """Update the running average; faster at first, because early weights are of no use."""
     weight = 1 - min(decay, steps / (steps + 10))
     for name, value in network.state_dict().items():
         if value.is_floating_point():
@@ -64,7 +64,7 @@ def update_average(average: dict[str, Tensor], network: nn.Module, decay: float,
 
 @contextmanager
 def using(weights: dict[str, Tensor] | None, network: nn.Module) -> Iterator[None]:
-    """Run the network with other weights for a while, if any are given."""
+    """Run the network with other weights inside the block, if any are given."""
     if weights is None:
         yield
         return

@@ -16,7 +16,8 @@ from hexatagger.parsing.predictions import Prediction, join, stitch
 from hexatagger.parsing.write import write
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import Example, Item, Soft, collate, cut
-from hexatagger.train.network import PAIRS, Network, reduce_scores
+from hexatagger.train.network import Network, reduce_scores
+from hexatagger.train.pointers import PAIRS
 
 _BATCHES = TrainConfig(batch=4000, batch_unit="pieces")
 _GRAM_BATCHES = TrainConfig(batch=800, batch_unit="words")  # a word has up to a hundred n-grams

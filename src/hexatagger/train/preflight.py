@@ -1,4 +1,4 @@
-"""What is checked before any work: the treebanks, the recipe against them, the folder to write to."""
+"""Checks before any work: the treebanks, the recipe against them, the output folder."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import CHARACTERS, Recipe
-from hexatagger.model.folder import read_folder
+from hexatagger.model.folder import CONFIG, LOCK, LOG, read_folder
 from hexatagger.model.labels import Labels, LabelSet
 from hexatagger.sentence import Sentence
 from hexatagger.train.checkpoint import find_checkpoint
@@ -17,21 +17,25 @@ from hexatagger.train.encoder import check_encoder
 from hexatagger.train.weights import Model, portable
 
 _SHOWN = 5  # examples in a warning
-LOG = "log.jsonl"
 
 
 def read_treebank(files: Sequence[Path], *, purpose: str) -> list[Sentence]:
-    """Read the sentences of several files; every one must be a tree with one root."""
+    """Read the sentences of several files; each must be a tree with one root."""
     if not files:
         raise ConfigError(f"no {purpose} file is given: name at least one CoNLL-U file")
     sentences = [sentence for file in files for sentence in read_conllu(file, roots="one")]
     if not sentences:
-        raise FormatError("holds no sentence", source=", ".join(map(str, files)))
+        raise FormatError("has no sentence", source=", ".join(map(str, files)))
     return sentences
 
 
+def read_treebanks(train: Sequence[Path], dev: Sequence[Path]) -> tuple[list[Sentence], list[Sentence]]:
+    """Read the training set and the dev set."""
+    return read_treebank(train, purpose="train"), read_treebank(dev, purpose="dev")
+
+
 def check_columns(sentences: Sequence[Sentence], recipe: Recipe, *, source: str) -> None:
-    """Raise ConfigError if a column that the recipe needs is empty throughout."""
+    """Raise ConfigError if a column that the recipe needs is empty everywhere."""
     needed = {task: f"model.tasks has '{task}'" for task in recipe.model.tasks}
     if recipe.model.pos:
         needed[recipe.model.pos] = f"model.pos is '{recipe.model.pos}'"
@@ -41,7 +45,7 @@ def check_columns(sentences: Sequence[Sentence], recipe: Recipe, *, source: str)
 
 
 def unseen(dev: Sequence[Sentence], train: Sequence[Sentence]) -> list[str]:
-    """Warn of relations in dev that training does not have, with their counts.
+    """Return a warning about relations that are in dev but not in train, with their counts.
 
     >>> train = [Sentence.from_words(["a"], heads=[0], deprels=["root"])]
     >>> unseen([Sentence.from_words(["a", "b"], heads=[0, 1], deprels=["root", "obj"])], train)
@@ -60,13 +64,13 @@ def unseen(dev: Sequence[Sentence], train: Sequence[Sentence]) -> list[str]:
 
 
 def check_recipe(recipe: Recipe) -> None:
-    """Raise ConfigError if the encoder is nowhere to be found."""
+    """Raise ConfigError if the encoder cannot be found."""
     if recipe.model.encoder != CHARACTERS:
         check_encoder(recipe.model.encoder)
 
 
 def check_teacher(recipe: Recipe, teacher: Recipe, labels: Labels) -> Labels:
-    """Return the labels that a student must share with its teacher, or say what does not fit."""
+    """Return the labels that a student shares with its teacher; raise ConfigError if the two do not fit."""
     for name in ("relations", "order", "lift"):
         mine, other = getattr(recipe.model, name), getattr(teacher.model, name)
         if mine != other and (name != "relations" or "joint" in (mine, other)):
@@ -79,19 +83,20 @@ def check_teacher(recipe: Recipe, teacher: Recipe, labels: Labels) -> Labels:
 
 
 def check_output(out: Path, *, resume: bool) -> None:
-    """Raise ConfigError if the folder holds something already, or nothing to go on with."""
+    """Raise ConfigError if the folder is in use, or if there is no run in it to resume."""
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out} is a file: name a folder to write the model to")
-    used = out.is_dir() and any(path.name != ".lock" for path in out.iterdir())
+    used = out.is_dir() and any(path.name != LOCK for path in out.iterdir())
     if used and not resume:
-        raise ConfigError(f"{out} is in use: name an empty folder, or give --resume to go on with what is there")
+        raise ConfigError(f"{out} is in use: name an empty folder, or resume the run in it with --resume")
     if resume and used and find_checkpoint(out) is None and not (out / LOG).is_file():
-        raise ConfigError(f"{out} holds no training run to go on with: name another folder")
+        raise ConfigError(f"{out} has no training run to resume: name another folder")
 
 
-def check_same(model: Model, out: Path) -> None:
-    """Raise ConfigError if a run in the folder began with another network or other data."""
-    if not (out / "config.json").is_file():
+def check_same(model: Model) -> None:
+    """Raise ConfigError if the run in the folder was begun with another network or other data."""
+    out = model.path
+    if not (out / CONFIG).is_file():
         return
     begun = read_folder(out)
     before, now = begun.recipe.model, replace(model.recipe.model, encoder=portable(model.recipe.model.encoder))
@@ -108,14 +113,14 @@ def check_same(model: Model, out: Path) -> None:
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Keep other processes from training into the same folder; the lock ends with the process, however that ends."""
+    """Lock the folder against other training runs; the lock ends with the process, however that ends."""
     out.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
     except ImportError:  # no such locks on Windows
         yield
         return
-    with (out / ".lock").open("w") as file:
+    with (out / LOCK).open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -1,7 +1,7 @@
-"""A teacher for a smaller model: its soft tags over the treebank, and over more text if there is any.
+"""Knowledge distillation: a teacher's soft tags for the treebank, and for more text if there is any.
 
 Hinton, Vinyals and Dean (2015): a small network learns more from the probabilities that a large one gives to all labels
-than from the gold label alone. Of every head only the most probable labels are kept, nearly all of the probability.
+than from the gold label alone. Only the most probable labels of each projection are kept, nearly all of the mass.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,14 @@ from hexatagger.formats.conllu import read_conllu
 from hexatagger.formats.files import read_lines
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import IGNORE, Example, Soft, encode
-from hexatagger.train.network import POINTERS, head_sizes
+from hexatagger.train.network import head_sizes
+from hexatagger.train.pointers import POINTERS
 from hexatagger.train.predict import soft_tags
 from hexatagger.train.weights import Model, load_weights, save_weights
 
 
 def read_unlabelled(files: Sequence[Path]) -> list[Sentence]:
-    """Read sentences without trees: CoNLL-U, or text (.txt) with one sentence a line and spaces between its words."""
+    """Read sentences without trees: CoNLL-U, or text (.txt) with one sentence per line and spaces between words."""
     sentences: list[Sentence] = []
     for file in files:
         if Path(file).name.removesuffix(".gz").removesuffix(".xz").endswith(".txt"):
@@ -33,14 +34,14 @@ def read_unlabelled(files: Sequence[Path]) -> list[Sentence]:
 
 
 def ask(teacher: Model, sentences: Sequence[Sentence]) -> list[dict[str, Soft]]:
-    """Return what the teacher says about every word of the sentences."""
+    """Return the teacher's soft tags of every sentence."""
     cutter = teacher.cutter()
     examples = [encode(sentence, teacher.recipe.model, teacher.labels, cutter, gold=False) for sentence in sentences]
     return soft_tags(teacher.network, examples, pad=teacher.pad)
 
 
 def give(examples: Sequence[Example], soft: Sequence[dict[str, Soft]], model: Model) -> None:
-    """Give the examples of a student the teacher's tags; those without gold get targets that count for nothing."""
+    """Add the teacher's soft tags to a student's examples; examples without gold get targets that are ignored."""
     heads = list(head_sizes(model.recipe.model, model.labels))
     unheard = set(model.recipe.model.tasks) - set(model.recipe.training.teacher_tasks)
     for example, tags in zip(examples, soft, strict=True):
@@ -52,7 +53,7 @@ def give(examples: Sequence[Example], soft: Sequence[dict[str, Soft]], model: Mo
 
 
 def save_soft(soft: Sequence[dict[str, Soft]], path: Path) -> None:
-    """Write a teacher's tags, so that a run that goes on need not ask again."""
+    """Write a teacher's soft tags, so that a resumed run need not compute them again."""
     tensors: dict[str, Tensor] = {"words": torch.tensor([len(next(iter(tags.values()))[0]) for tags in soft])}
     for name in soft[0]:
         tensors[f"{name}.ids"] = torch.from_numpy(np.concatenate([tags[name][0] for tags in soft]))
@@ -61,12 +62,10 @@ def save_soft(soft: Sequence[dict[str, Soft]], path: Path) -> None:
 
 
 def load_soft(path: Path, sizes: Sequence[int]) -> list[dict[str, Soft]]:
-    """Read what `save_soft` wrote, for sentences of so many words."""
+    """Read what `save_soft` wrote, for sentences of these lengths."""
     tensors = load_weights(path)
     if tensors.pop("words").tolist() != list(sizes):
-        raise FormatError(
-            "holds a teacher's tags of other sentences: remove it to have them made again", source=str(path)
-        )
+        raise FormatError("has a teacher's tags of other sentences: remove it to compute them again", source=str(path))
     cuts = np.cumsum(sizes)[:-1]
     parts = {name: np.split(tensor.numpy(), cuts) for name, tensor in tensors.items()}
     names = [name.removesuffix(".ids") for name in parts if name.endswith(".ids")]

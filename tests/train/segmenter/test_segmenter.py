@@ -15,11 +15,14 @@ pytest.importorskip("onnx", reason="needs the extra [train]")
 from hexatagger import ConfigError, FormatError, Sentence, read_conllu
 from hexatagger.formats.conllu import format_sentence
 from hexatagger.formats.text import restore
+from hexatagger.model.folder import SEGMENTER as JSON
+from hexatagger.model.folder import SEGMENTER_NETWORK as ONNX
 from hexatagger.segment.alphabet import Floats, Ids
 from hexatagger.segment.multiword import learn_rewrites
-from hexatagger.segment.segmenter import END, JSON, MULTIWORD, ONNX, SENTENCE, SPLIT, Segmenter
+from hexatagger.segment.segmenter import END, MULTIWORD, SENTENCE, SPLIT, Segmenter
 from hexatagger.train.segmenter.data import IGNORE, read_treebank, usable, windows
-from hexatagger.train.segmenter.loop import SegmenterConfig, score_segmenter, train_segmenter
+from hexatagger.train.segmenter.loop import score_segmenter, train_segmenter
+from hexatagger.train.segmenter.network import SegmenterConfig
 
 # Tokens as in the text; `|` stands where a token ends without a space, `=` where a word ends inside a token, and a
 # token `du:de+le` has words that are not its parts. An empty line begins a paragraph.
@@ -99,19 +102,19 @@ def conllu(sentences: list[Sentence]) -> str:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a segmenter trained on TEXT, with its treebank."""
+    """The folder of a segmenter trained on TEXT."""
     place = tmp_path_factory.mktemp("segmenter")
-    (place / "t.conllu").write_text(treebank(), encoding="utf-8")
     events: list[dict[str, Any]] = []
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # faster for so small a network, above all on busy cores
-    files = [place / "t.conllu"]
-    scores = train_segmenter(files, files, place / "out", config=SMALL, report=events.append)
+    scores = train_segmenter(gold(), gold(), place / "out", config=SMALL, report=events.append)
     torch.set_num_threads(threads)
-    assert [event["event"] for event in events if event["event"] != "step"] == ["start", "epoch", "epoch", "end"]
-    assert events[-1]["scores"] == scores
+    assert [event["event"] for event in events if event["event"] != "step"] == ["start", "epoch", "epoch"]
+    assert {event["part"] for event in events} == {"segmenter"}
+    assert events[-2]["done"] == 1
+    assert any(scores.items() <= event.items() for event in events if event["event"] == "epoch")
     return place / "out"
 
 
@@ -154,18 +157,16 @@ def test_the_result_does_not_depend_on_windows_chunks_or_threads(
 
 
 def test_training_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
-    (tmp_path / "t.conllu").write_text(treebank(), encoding="utf-8")
     config = SegmenterConfig(embedding=4, width=8, dilations=(1,), steps=4, batch=2, window=32, checks=1)
     for name in ("a", "b"):
-        train_segmenter([tmp_path / "t.conllu"], [tmp_path / "t.conllu"], tmp_path / name, config=config)
+        train_segmenter(gold(), gold(), tmp_path / name, config=config)
     assert (tmp_path / "a" / ONNX).read_bytes() == (tmp_path / "b" / ONNX).read_bytes()
     assert (tmp_path / "a" / JSON).read_bytes() == (tmp_path / "b" / JSON).read_bytes()
 
 
 def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
-    (tmp_path / "e.conllu").write_text("")
-    with pytest.raises(FormatError, match="holds no sentence to learn from"):
-        train_segmenter([tmp_path / "e.conllu"], [tmp_path / "e.conllu"], tmp_path / "out")
+    with pytest.raises(FormatError, match="has no sentence that a segmenter can be trained on"):
+        train_segmenter([], gold(), tmp_path / "out")
     with pytest.raises(ConfigError, match="segmenter width 0 is too small"):
         SegmenterConfig(width=0)
     with pytest.raises(ConfigError, match="dilations"):

@@ -14,9 +14,10 @@ from hexatagger.integrations.ray.cluster import Actors, pool
 from hexatagger.integrations.ray.documents import Document, Problem, runs, sentences_of
 from hexatagger.integrations.ray.shards import check_free, check_model, format_document, parse_documents
 from hexatagger.model.config import Task
+from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.network import Precision
 from hexatagger.parsing.options import ParseOptions, Respected
-from hexatagger.parsing.parser import EMBEDDED, Parser, find_model, load
+from hexatagger.parsing.parser import Parser, load
 
 if TYPE_CHECKING:
     import pyarrow as pa

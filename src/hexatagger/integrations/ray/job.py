@@ -33,8 +33,9 @@ from hexatagger.integrations.ray.shards import (
     read_problems,
     unfinished,
 )
+from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.fingerprint import model_digest
-from hexatagger.parsing.parser import EMBEDDED, Parser, find_model, load
+from hexatagger.parsing.parser import Parser, load
 
 _LARGE = 1 << 24  # bytes of a file that is cut on the cluster, because every byte of it must be read
 _SHOWN = 10  # problems quoted in a summary

@@ -1,1 +1,1 @@
-"""The trained network as ONNX, in 32 and in 8 bits."""
+"""Export the trained network as ONNX, in 32 and in 8 bits."""

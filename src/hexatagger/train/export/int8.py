@@ -1,11 +1,11 @@
-"""An ONNX network with 8-bit weights and products, whose answer for a sentence does not depend on its company.
+"""Quantise an ONNX network to 8 bits so that the result for a sentence does not depend on the rest of the batch.
 
-The usual dynamic quantisation takes one range of activations over the whole batch, so that the other sentences of a
-batch change the result. Here every row, one vector of one piece, has a range of its own: it is scaled so that its
-greatest value becomes 127, the product with the 8-bit weights is exact in whole numbers, and the two scales (of the
-row, of the column of the weights) are put back. Tables of embeddings are stored in 8 bits with a scale per row.
+The usual dynamic quantisation has one range of activations per batch, so other sentences in the batch change the
+result. Here every row, the vector of one piece, has its own range: it is scaled so that its greatest value becomes 127,
+the product with the 8-bit weights is exact in integers, and then both scales (of row and weight column) are applied.
+Embedding tables are stored in 8 bits with a scale per row.
 
-Products of activations with activations (attention) stay in 32 bits. Only operators of the ONNX standard are used.
+Products of activations with activations (attention) stay in 32 bits. Only standard ONNX operators are used.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 LEAST = 1024
-"""Arrays with fewer numbers stay as they are: there is nothing to gain."""
+"""Smaller arrays stay as they are: there is nothing to gain."""
 
-# subtle: processors without VNNI add products in pairs, in 16 bits that overflow if both factors use 8; weights of 7
+# subtle: CPUs without VNNI add pairs of products in 16 bits, which overflow if both factors use 8 bits; weights of 7
 # bits fit, and the result is the same on all machines
 GREATEST_WEIGHT = 63
 GREATEST_EMBEDDING = 127
@@ -27,13 +27,13 @@ Parts = tuple[NDArray[np.int8], NDArray[np.float32]]
 
 
 def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the network with the weights of its linear layers and embeddings in 8 bits."""
+    """Return the network with linear layers and embeddings in 8 bits."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
     graph = made.graph
     parts = _quantized_weights(made)
     nodes: list[NodeProto] = []
-    rows: set[str] = set()  # activations that are in whole numbers already
+    rows: set[str] = set()  # activations that are quantised already
     for node in graph.node:
         if node.op_type == "MatMul" and node.input[1] in parts:
             if node.input[0] not in rows:
@@ -64,7 +64,7 @@ def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _quantized_weights(model: onnx.ModelProto) -> dict[str, Parts]:
-    """Return whole numbers and scales of every matrix that is only multiplied with or only looked up in."""
+    """Return integers and scales of every matrix that is used only as a factor, or only as a lookup table."""
     users: dict[str, set[str]] = {}
     for node in model.graph.node:
         for place, name in enumerate(node.input):
@@ -81,7 +81,7 @@ def _quantized_weights(model: onnx.ModelProto) -> dict[str, Parts]:
 
 
 def _scaled(array: NDArray[np.float32], *, axis: int, greatest: int) -> Parts:
-    """Write an array as whole numbers times a scale per column (axis 0) or per row (axis 1).
+    """Write an array as integers times a scale per column (axis 0) or per row (axis 1).
 
     >>> whole, scale = _scaled(np.array([[1.0, -0.5], [0.6, 0.2]], np.float32), axis=0, greatest=63)
     >>> whole.tolist(), scale.shape
@@ -92,7 +92,7 @@ def _scaled(array: NDArray[np.float32], *, axis: int, greatest: int) -> Parts:
 
 
 def _quantize_rows(name: str) -> list[NodeProto]:
-    """Bring every row of an activation to whole numbers from 1 to 255, 128 being zero; keep its scale."""
+    """Quantise every row of an activation to 1 … 255, where 128 is zero; keep its scale."""
     return [
         helper.make_node("Abs", [name], [f"{name}.size"]),
         helper.make_node("ReduceMax", [f"{name}.size", "rows.axis"], [f"{name}.greatest"], keepdims=1),
@@ -105,7 +105,7 @@ def _quantize_rows(name: str) -> list[NodeProto]:
 
 
 def _product(node: NodeProto) -> list[NodeProto]:
-    """Multiply in whole numbers and put both scales back."""
+    """Multiply in integers and apply both scales."""
     (left, right), (out,) = node.input, node.output
     return [
         helper.make_node("MatMulInteger", [f"{left}.whole", f"{right}.whole", "rows.zero"], [f"{out}.whole_product"]),
@@ -116,7 +116,7 @@ def _product(node: NodeProto) -> list[NodeProto]:
 
 
 def _look_up(node: NodeProto) -> list[NodeProto]:
-    """Look up whole numbers and their scale."""
+    """Look up integers and their scale."""
     (table, places), (out,) = node.input, node.output
     return [
         helper.make_node("Gather", [f"{table}.whole", places], [f"{out}.whole_row"]),

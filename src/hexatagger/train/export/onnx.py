@@ -1,49 +1,55 @@
-"""A trained network as ONNX, in 32 and in 8 bits, checked against torch before anything is written.
+"""Export a trained network as ONNX, in 32 and in 8 bits; checked against torch before anything is written.
 
-The graph goes from pieces to what is needed after it and no further: log-probabilities of leaf and internal tags for
-the decoder, and the number of the best relation (for a root word and for others), mark and label of every further
-task. So nothing as wide as a label set leaves it.
+The graph ends where parsing goes on. Outputs of the base system: log-probabilities of leaf and internal tags for the
+decoder (`leaf`, `internal`), the id of the best relation (`root` for a root word, `relation` for others) and the
+log-probabilities of all relations (`relations`), which are computed only on demand. Outputs of our extensions: the best
+mark of the lifting scheme (`mark`) and label of each further task (`upos` …); with pointers, the log-probabilities of
+heads (`head`) and the best relation given each head (`pairs`).
 """
 
 import contextlib
 import io
 import logging
+import math
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hexatagger.errors import ConfigError
 from hexatagger.model.config import CHARACTERS
+from hexatagger.model.folder import CONFIG, LABELS, NETWORK, NETWORK_INT8, TOKENIZER
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.pieces import stack_windows
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.train.export.int8 import quantize
-from hexatagger.train.network import reduce_scores
+from hexatagger.train.network import SCORES, output_scores, reduce_scores
 from hexatagger.train.weights import Model, load_model
 
 OPSET = 20
 TOLERANCE = 1e-4
-"""How far a score in 32 bits may be from torch's."""
+"""Largest allowed difference of a score in 32 bits from torch's, relative to scores beyond 1."""
 GREATEST_LOSS = 0.3
-"""How much dev LAS 8 bits may cost,"""
+"""Largest loss of dev LAS that 8 bits may cause,"""
 FEWEST_LOST = 2
-"""or how many words, where dev is so small that this is more."""
+"""or number of words, if dev is so small that this is more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export found."""
+    """The result of an export."""
 
     difference: float
-    """Greatest difference of a score in 32 bits from torch's."""
+    """Largest difference of a score in 32 bits from torch's."""
     las: float | None = None
     """LAS on dev in 32 bits; None without dev sentences."""
     las_int8: float | None = None
@@ -51,44 +57,42 @@ class Exported:
 
 
 def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
-    """Write model.onnx and model.int8.onnx into a model folder, if they do what the network does.
+    """Write the network in 32 and in 8 bits into a model folder, if both do what the torch network does.
 
-    In 32 bits every score must be within 1e-4 of torch's; 8 bits may cost 0.3 LAS on the dev sentences, which are
-    needed for them. Where only 8 bits are refused, 32 bits are written all the same.
+    In 32 bits every output must agree with torch (see `check_parity`); 8 bits may cost 0.3 LAS on the dev sentences,
+    without which they are not made. If only 8 bits are refused, 32 bits are written all the same.
     """
     model = load_model(folder)
     whole = to_onnx(model)
     las = las_int8 = None
     with tempfile.TemporaryDirectory(dir=folder) as place:
         trial = Path(place)
-        for name in ("config.json", "labels.json", "tokenizer.json"):
+        for name in (CONFIG, LABELS, TOKENIZER):
             if (folder / name).exists():
                 (trial / name).write_bytes((folder / name).read_bytes())
-        onnx.save(whole, trial / "model.onnx")
-        difference = greatest_difference(model, load(trial, precision="fp32"), dev)
-        if not difference <= TOLERANCE:
-            raise ConfigError(
-                f"{folder}: scores in ONNX differ from torch's by {difference:.2g}, more than {TOLERANCE:g}: "
-                "nothing is written"
-            )
+        onnx.save(whole, trial / NETWORK)
+        try:
+            difference = check_parity(model, load(trial, precision="fp32"), dev)
+        except ConfigError as error:
+            raise ConfigError(f"{folder}: {error}: nothing is written") from None
         if dev:
-            onnx.save(quantize(whole), trial / "model.int8.onnx")
+            onnx.save(quantize(whole), trial / NETWORK_INT8)
             las, las_int8 = (_las(load(trial, precision=each), dev) for each in ("fp32", "int8"))
-        (trial / "model.onnx").replace(folder / "model.onnx")
+        (trial / NETWORK).replace(folder / NETWORK)
         if las is not None and las_int8 is not None:
             allowed = max(GREATEST_LOSS, 100 * FEWEST_LOST / sum(map(len, dev)))
             if las - las_int8 > allowed:
-                (folder / "model.int8.onnx").unlink(missing_ok=True)  # of earlier weights
+                (folder / NETWORK_INT8).unlink(missing_ok=True)  # it may be of earlier weights
                 raise ConfigError(
                     f"{folder}: 8 bits cost {las - las_int8:.2f} LAS on dev ({las:.2f} → {las_int8:.2f}), more than "
                     f"{allowed:.2g}: only 32 bits are written"
                 )
-            (trial / "model.int8.onnx").replace(folder / "model.int8.onnx")
+            (trial / NETWORK_INT8).replace(folder / NETWORK_INT8)
     return Exported(difference, las, las_int8)
 
 
 def to_onnx(model: Model) -> onnx.ModelProto:
-    """Return the network as an ONNX graph, batch, pieces and words free."""
+    """Return the network as an ONNX graph with free batch, pieces and words."""
     graph = _Graph(model).eval()
     inputs = _example(model)
     with torch.no_grad():
@@ -116,13 +120,13 @@ def to_onnx(model: Model) -> onnx.ModelProto:
     assert program is not None
     made = program.model_proto
     for each in made.graph.node:
-        each.ClearField("metadata_props")  # where in our source a node comes from: nobody's business, and not small
+        each.ClearField("metadata_props")  # source positions of every node: large, and nobody needs them
         each.ClearField("doc_string")
     return made
 
 
 class _Graph(nn.Module):
-    """The network and the reduction of its scores, with everything in a fixed order."""
+    """The network with the reduction of its scores, outputs in a fixed order."""
 
     def __init__(self, model: Model) -> None:
         super().__init__()
@@ -130,7 +134,7 @@ class _Graph(nn.Module):
         self.register_buffer("roots", torch.tensor(model.labels.root_mask))
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        """Return what the parser needs: scores as they are, labels as small numbers."""
+        """Return what the parser needs: scores as they are, labels as 32-bit integers."""
         reduced = reduce_scores(self.network(*inputs), self.get_buffer("roots"))
         return tuple(each if each.is_floating_point() else each.to(torch.int32) for each in reduced.values())
 
@@ -140,8 +144,8 @@ class _Graph(nn.Module):
 
 
 def _example(model: Model) -> dict[str, Tensor]:
-    """Return inputs to trace the network with: two sentences of two words."""
-    # subtle: sizes that are 1 or equal to each other by chance would be taken for fixed
+    """Return inputs to trace the network with: two sentences of three words."""
+    # subtle: sizes of 1, or equal by chance, would be taken for fixed
     windows = [
         model.cutter().windows(words)[0] for words in (["tracing", "sentences", "x"], ["tracing", "sentences", "y"])
     ]
@@ -150,21 +154,44 @@ def _example(model: Model) -> dict[str, Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def greatest_difference(model: Model, parser: Parser, dev: Sequence[Sentence]) -> float:
-    """Compare the tag scores of torch and ONNX on some sentences."""
-    graph = _Graph(model).eval()
-    words = [sentence.forms for sentence in dev[:64]] or [["a"], ["one", "more", "sentence", "."] * 9]
+def check_parity(model: Model, parser: Parser, dev: Sequence[Sentence]) -> float:
+    """Compare every output of ONNX with torch on some sentences; return the largest difference of a score.
+
+    Raise ConfigError if a score differs by more than TOLERANCE, or if torch scores a label lower than its best one by
+    more than that.
+    """
+    network, roots, cutter = model.network.eval(), torch.tensor(model.labels.root_mask), model.cutter()
     greatest = 0.0
-    for forms in words:
-        for window in model.cutter().windows(forms):
-            sentence = Sentence.from_words(forms)
+    for sentence in dev[:64] or [Sentence.from_words(["a"]), Sentence.from_words(["one", "more", "sentence", "."] * 9)]:
+        for window in cutter.windows(sentence.forms):
             arrays = parser.network.inputs([window], [sentence])
             with torch.no_grad():
-                expected = graph.named(**{name: torch.from_numpy(array) for name, array in arrays.items()})
-            found = parser.network.outputs(arrays)
-            for name in [name for name in ("leaf", "internal", "head") if name in found]:
-                greatest = max(greatest, float(np.abs(found[name] - expected[name].numpy()).max()))
+                scores = network(**{name: torch.from_numpy(array) for name, array in arrays.items()})
+                expected = {name: each.numpy() for name, each in output_scores(scores, roots).items()}
+            found = parser.network.outputs(arrays, deprels=True)
+            if found.keys() != expected.keys():
+                raise ConfigError(f"the outputs of ONNX are {sorted(found)}, those of torch {sorted(expected)}")
+            for name, values in found.items():
+                difference = _difference(values, expected[name], labels=name not in SCORES)
+                if not difference <= TOLERANCE:
+                    raise ConfigError(
+                        f"'{name}' in ONNX differs from torch by {difference:.2g}, more than {TOLERANCE:g}"
+                    )
+                greatest = max(greatest, difference)
     return greatest
+
+
+def _difference(found: NDArray[Any], expected: NDArray[Any], *, labels: bool) -> float:
+    """Return the largest difference of scores; for labels, how far their scores in torch are below the best ones."""
+    if found.shape != (expected.shape[:-1] if labels else expected.shape):
+        return math.inf
+    if not labels:
+        return float((np.abs(found - expected) / np.maximum(1.0, np.abs(expected))).max(initial=0.0))
+    if ((found < 0) | (found >= expected.shape[-1])).any():
+        return math.inf
+    best = expected.max(-1)
+    chosen = np.take_along_axis(expected, found[..., None].astype(np.int64), -1)[..., 0]
+    return float(((best - chosen) / np.maximum(1.0, np.abs(best))).max(initial=0.0))
 
 
 def _las(parser: Parser, dev: Sequence[Sentence]) -> float:
@@ -173,7 +200,7 @@ def _las(parser: Parser, dev: Sequence[Sentence]) -> float:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep torch's exporter from talking."""
+    """Silence torch's exporter."""
     with (
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),

@@ -1,1 +1,1 @@
-"""Training the segmenter."""
+"""Train the segmenter."""

@@ -1,9 +1,9 @@
-"""Treebank → characters with what a segmenter is to say of them, in windows.
+"""Treebank → windows of characters with their labels, for the segmenter.
 
-The text is the raw text of the CoNLL 2018 shared task: sentences of a paragraph behind each other as SpaceAfter and
-SpacesAfter say, paragraphs and documents apart. Every epoch sees it a little changed, as text in the world is:
-sentences on lines of their own, lines broken at some width, curly quotation marks, long paragraphs cut, rare characters
-as if unseen.
+The text is the raw text of the CoNLL 2018 shared task: the sentences of a paragraph follow each other as SpaceAfter and
+SpacesAfter say, paragraphs and documents are separate. Every epoch changes it a little, towards text as people write:
+one sentence per line, lines wrapped at some width, curly quotation marks, long paragraphs cut, rare characters replaced
+by their category.
 """
 
 import unicodedata
@@ -21,52 +21,52 @@ from hexatagger.segment.segmenter import END, MULTIWORD, SENTENCE, SPLIT
 from hexatagger.sentence import Multiword, Sentence
 
 IGNORE = -1
-"""A label that does not count."""
-Labels = NDArray[np.int8]
+"""A label that is not in the loss."""
+CharacterLabels = NDArray[np.int8]
 
-_RARE = 2  # characters seen fewer times than this are not learnt
-_SPACED = 0.0001  # share of tokens with a space inside from which on there may be such tokens
-_ON_LINES, _WRAPPED, _CURLY = 0.15, 0.1, 0.1  # shares of paragraphs that are changed so
-_LONG = 20  # sentences in a paragraph that is cut
+_RARE = 2  # characters that occur fewer times are not learnt
+_SPACED = 0.0001  # if more tokens than this share have a space inside, tokens may have spaces
+_ON_LINES, _WRAPPED, _CURLY = 0.15, 0.1, 0.1  # shares of paragraphs that are changed
+_LONG = 20  # longer paragraphs are cut, in sentences
 _CURLED = {"'": "’", '"': "”"}
 
 
 @dataclass(slots=True)
 class Tagged:
-    """A sentence as numbers."""
+    """An encoded sentence."""
 
     ids: Ids
     """What the network reads: (ids,)."""
-    labels: Labels
-    """What it should say: (ids, 4)."""
+    labels: CharacterLabels
+    """What it should predict: (ids, 4)."""
     space: int
-    """The id of the space after it, OUTSIDE where there is none."""
+    """The id of the space after it, OUTSIDE if there is none."""
 
 
 @dataclass(slots=True)
 class Treebank:
-    """What is learnt from: the alphabet, and paragraphs of sentences."""
+    """The training data of a segmenter: the alphabet, and paragraphs of sentences."""
 
     settings: SegmenterSettings
     alphabet: Alphabet
     paragraphs: list[list[Tagged]]
     category: Ids
-    """The id of every id's category, OUTSIDE where it has none."""
+    """For each id the id of its category, OUTSIDE if it has none."""
     drop: NDArray[np.float64]
-    """How often an id is replaced by that of its category."""
+    """For each id the probability that it is replaced by its category."""
     curly: Ids
-    """The id of every id's curly form."""
+    """For each id the id of its curly form."""
     multiwords: list[tuple[str, list[str]]] = field(default_factory=list)
     """All multiword tokens with their words."""
 
 
 def usable(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Leave out sentences with tokens that cannot be found in any text: invisible ones, or such that begin so."""
+    """Leave out sentences with tokens that cannot be found in text because they begin with an invisible character."""
     return [sentence for sentence in sentences if all(VISIBLE.match(token.form) for token in sentence.tokens)]
 
 
 def read_treebank(sentences: Sequence[Sentence], *, radius: int) -> Treebank:
-    """Turn sentences into what is learnt from."""
+    """Turn sentences into training data."""
     forms = [token.form for sentence in sentences for token in sentence.tokens]
     counts = Counter(character for form in forms for character in form if VISIBLE.match(character))
     categories = Counter[str]()
@@ -127,7 +127,7 @@ def _fill(treebank: Treebank, sentences: Sequence[Sentence]) -> None:
 
 
 def _tagged(alphabet: Alphabet, text: str, marks: list[tuple[int, int, int]], space: int) -> Tagged:
-    """Turn a sentence and its marks (place, what, label) into numbers."""
+    """Encode a sentence and its marks (place, what, label)."""
     labels = np.full((len(text), 4), IGNORE, np.int8)
     labels[:, END] = 0
     for place, what, label in marks:
@@ -138,13 +138,13 @@ def _tagged(alphabet: Alphabet, text: str, marks: list[tuple[int, int, int]], sp
     return Tagged(piece.ids, labels, space)
 
 
-def windows(treebank: Treebank, *, size: int, random: np.random.Generator) -> tuple[Ids, Labels]:
-    """Return the text, changed, in random windows: ids (windows, size + 2 · radius), labels (windows, size, 4)."""
+def windows(treebank: Treebank, *, size: int, random: np.random.Generator) -> tuple[Ids, CharacterLabels]:
+    """Return the changed text in random windows: ids (windows, size + 2 · radius), labels (windows, size, 4)."""
     radius = treebank.settings.radius
     outside = np.zeros(radius, np.int32), np.full((radius, 4), IGNORE, np.int8)
-    # The first window begins anywhere, so that windows are cut elsewhere every time.
+    # the first window begins at a random place, so that every pass cuts windows elsewhere
     before = radius + int(random.integers(size))
-    rows: list[tuple[Ids, Labels]] = [(np.zeros(before, np.int32), np.full((before, 4), IGNORE, np.int8))]
+    rows: list[tuple[Ids, CharacterLabels]] = [(np.zeros(before, np.int32), np.full((before, 4), IGNORE, np.int8))]
     for number in random.permutation(len(treebank.paragraphs)).tolist():
         for part in _cut(treebank.paragraphs[number], random):
             rows += [_changed(part, treebank, random), outside]
@@ -171,10 +171,10 @@ def _cut(paragraph: list[Tagged], random: np.random.Generator) -> Iterator[list[
         start += length
 
 
-def _changed(paragraph: list[Tagged], treebank: Treebank, random: np.random.Generator) -> tuple[Ids, Labels]:
-    """Put the sentences of a paragraph behind each other, perhaps with other line ends and quotation marks."""
+def _changed(paragraph: list[Tagged], treebank: Treebank, random: np.random.Generator) -> tuple[Ids, CharacterLabels]:
+    """Concatenate the sentences of a paragraph, perhaps with other line ends and quotation marks."""
     on_lines, wrapped, curly = random.random(3) < (_ON_LINES, _WRAPPED, _CURLY)
-    ids, labels = list[Ids](), list[Labels]()
+    ids, labels = list[Ids](), list[CharacterLabels]()
     for number, sentence in enumerate(paragraph):
         ids.append(sentence.ids)
         labels.append(sentence.labels)
@@ -186,5 +186,5 @@ def _changed(paragraph: list[Tagged], treebank: Treebank, random: np.random.Gene
         width = int(random.integers(40, 90))
         spaces = np.flatnonzero(row == SPACE)
         lines = spaces // width
-        row[spaces[:-1][lines[1:] > lines[:-1]]] = NEWLINE  # the last space of every stretch of `width`
+        row[spaces[:-1][lines[1:] > lines[:-1]]] = NEWLINE  # the last space within each multiple of `width`
     return treebank.curly[row] if curly else row, np.concatenate(labels)

@@ -1,0 +1,37 @@
+"""Temperatures: what scores are divided by before they become probabilities (see `parsing.calibrate`)."""
+
+from dataclasses import dataclass
+
+from hexatagger.errors import ConfigError
+from hexatagger.model.values import check_fields
+
+
+@dataclass(frozen=True, slots=True)
+class Temperature:
+    """The temperatures of a model; 1 leaves scores as they are."""
+
+    tags: float = 1.0
+    """For leaf and internal tags."""
+    relations: float = 1.0
+    """For relations; unused where they are predicted jointly with the leaf tag, since they are tags then."""
+
+    def __post_init__(self) -> None:
+        check_fields("temperature", self)
+        for name in ("tags", "relations"):
+            if (value := getattr(self, name)) <= 0:
+                raise ConfigError(f"temperature.{name} {value} is not above 0: hexatagger calibrate finds it again")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A fitted temperature with the calibration errors before and after."""
+
+    temperature: Temperature
+    fitted: int
+    """Number of words that it was fitted on."""
+    words: int
+    """Number of words that it was judged on."""
+    before: tuple[float, float]
+    """Expected calibration error at temperature 1: of heads, and of heads with relations."""
+    after: tuple[float, float]
+    """The same at the fitted temperature, each half of the sentences judged with the temperature of the other half."""

@@ -1,0 +1,206 @@
+"""A training job: treebank in, model folder out. The parser is trained first, then the segmenter if there is to be one.
+
+    train → prepare (read, check, encode) → loop.fit → finish (card, ONNX, calibration, segmenter)
+
+Events go to a callback, and the main process writes them to log.jsonl.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+
+from hexatagger import __version__
+from hexatagger.errors import ConfigError, HexataggerError
+from hexatagger.model.card import Card, DataFile, write_card
+from hexatagger.model.config import CHARACTERS, Recipe
+from hexatagger.model.folder import CURVE, LOG, NETWORK, SOFT_TAGS, has_segmenter
+from hexatagger.parsing.calibrate import calibrate_folder
+from hexatagger.sentence import Sentence
+from hexatagger.train import preflight, teacher
+from hexatagger.train.checkpoint import NOT_SCORES, State, load_finished, remove_checkpoints, save_finished
+from hexatagger.train.curve import write_curve
+from hexatagger.train.data import Example, collect_labels, encode
+from hexatagger.train.encoder import load_encoder
+from hexatagger.train.loop import Data, Report, fit, make_accelerator
+from hexatagger.train.network import Network
+from hexatagger.train.segmenter.loop import train_segmenter
+from hexatagger.train.weights import Model, load_model, portable
+
+_LOGGED = 50  # steps per line of log.jsonl
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What to train on and where to put the result."""
+
+    recipe: Recipe
+    train: Sequence[Path]
+    dev: Sequence[Path]
+    out: Path
+    resume: bool = False
+    """Go on with the run in `out`, from its last checkpoint."""
+    teacher: Path | None = None
+    """A model folder whose soft tags are learnt too."""
+    unlabelled: Sequence[Path] = ()
+    """More sentences, without trees, for the teacher to tag."""
+    export: bool = True
+    """Write the network as ONNX too, so that it runs without torch, and calibrate it."""
+    segmenter: bool = False
+    """Train a segmenter of raw text too."""
+
+
+def train(job: Job, report: Report | None = None) -> State:
+    """Train a model and leave it in `job.out`; return the history of the parser's training."""
+    accelerator = make_accelerator(job.recipe.training)
+    main = accelerator.is_main_process
+    preflight.check_output(job.out, resume=job.resume)
+    finished = load_finished(job.out) if job.resume else None
+    if finished and not _missing(job):
+        return finished
+    accelerator.wait_for_everyone()  # subtle: before the main process puts anything there
+    with preflight.locked(job.out) if main else nullcontext():
+        if finished:
+            treebank, gold = preflight.read_treebanks(job.train, job.dev)
+        else:
+            model, data = prepare(job, accelerator)
+            treebank, gold = data.treebank, data.gold
+        with _logged(job.out, report, main) as record:
+            state = finished or fit(model, data, accelerator, record, resume=job.resume)
+            if main:
+                if not finished:
+                    describe(model, state, job)
+                finish(job, treebank, gold, record, missing=_missing(job) if finished else ["export", "segmenter"])
+                save_finished(state, job.out)
+                remove_checkpoints(job.out)
+                (job.out / SOFT_TAGS).unlink(missing_ok=True)
+            record({"event": "end", "best": state.best, "best_epoch": state.best_epoch, "seconds": state.seconds})
+        accelerator.wait_for_everyone()
+    return state
+
+
+def _missing(job: Job) -> list[str]:
+    """Return what a job asks for besides the parser's weights and its folder does not have yet."""
+    asked = {"export": job.export and not (job.out / NETWORK).is_file()}
+    asked["segmenter"] = job.segmenter and not has_segmenter(job.out)
+    return [name for name, needed in asked.items() if needed]
+
+
+def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
+    """Read the treebanks, check everything, make the network, ask the teacher."""
+    recipe = job.recipe
+    preflight.check_recipe(recipe)
+    gold, dev = preflight.read_treebanks(job.train, job.dev)
+    preflight.check_columns(gold, recipe, source=", ".join(map(str, job.train)))
+    if job.unlabelled and not job.teacher:
+        raise ConfigError("unlabelled text is only of use to a teacher: name one with --teacher")
+    tutor = load_model(job.teacher) if job.teacher else None
+    if tutor:
+        labels = preflight.check_teacher(recipe, tutor.recipe, tutor.labels)
+    else:
+        labels = collect_labels(gold, recipe.model, rare=recipe.training.rare)
+    set_seed(recipe.training.seed)
+    if recipe.model.encoder == CHARACTERS:
+        model = Model(job.out, recipe, labels, network=Network(recipe.model, labels))
+    else:
+        encoder = load_encoder(recipe.model.encoder)
+        network = Network(recipe.model, labels, encoder.module)
+        model = Model(job.out, recipe, labels, encoder.pieces, encoder.tokenizer, encoder.config, network=network)
+    if job.resume:
+        preflight.check_same(model)
+    cutter = model.cutter()
+    examples = [encode(sentence, recipe.model, labels, cutter, gold=True) for sentence in gold]
+    dev_examples = [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in dev]
+    if tutor:
+        more = teacher.read_unlabelled(job.unlabelled)
+        examples += [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in more]
+        _teach(examples, [*gold, *more], model, tutor, accelerator)
+    kept = gold if job.segmenter else []
+    return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), kept)
+
+
+def _teach(
+    examples: list[Example], sentences: list[Sentence], model: Model, tutor: Model, accelerator: Accelerator
+) -> None:
+    """Give the examples a teacher's soft tags, which the main process computes and keeps in a file."""
+    place = model.path / SOFT_TAGS
+    if accelerator.is_main_process and not place.is_file():
+        tutor.network.to(accelerator.device)
+        teacher.save_soft(teacher.ask(tutor, sentences), place)
+    accelerator.wait_for_everyone()
+    teacher.give(examples, teacher.load_soft(place, [len(sentence) for sentence in sentences]), model)
+
+
+def describe(model: Model, state: State, job: Job) -> None:
+    """Write the model card and the learning curve."""
+    best = next(entry for entry in state.history if entry["epoch"] == state.best_epoch)
+    encoder, recipe = portable(model.recipe.model.encoder), model.recipe
+    parts = (("train", job.train), ("dev", job.dev), ("unlabelled", job.unlabelled))
+    card = Card(
+        **asdict(recipe.card),
+        version=__version__,
+        encoder=encoder,
+        parameters=sum(parameter.numel() for parameter in model.network.parameters()),
+        scores={name: value for name, value in best.items() if name not in NOT_SCORES},
+        epoch=state.best_epoch,
+        epochs=len(state.history),
+        minutes=round(state.seconds / 60, 1),
+        gigabytes=max(entry.get("gigabytes", 0.0) for entry in state.history),
+        data=tuple(DataFile.read(part, path) for part, files in parts for path in files),
+        notes=f"Taught by the model in `{Path(job.teacher).name}`." if job.teacher else "",
+        recipe={name: keys for name, keys in recipe.with_encoder(encoder).to_dict().items() if name != "card"},
+    )
+    write_card(job.out, card)
+    write_curve(state, job.out / CURVE)
+
+
+def finish(
+    job: Job, treebank: Sequence[Sentence], gold: Sequence[Sentence], report: Report, *, missing: Sequence[str]
+) -> None:
+    """Train the segmenter, export and calibrate, as far as they are missing; a failure is a warning.
+
+    Hours of training are not lost because one of these cannot be done.
+    """
+    if job.segmenter and "segmenter" in missing:
+        with _warned(report):
+            train_segmenter(treebank, gold, job.out, report=report)
+    if job.export and "export" in missing:
+        from hexatagger.train.export.onnx import export
+
+        with _warned(report):
+            report({"event": "export", **asdict(export(job.out, gold))})
+        if (job.out / NETWORK).is_file():
+            with _warned(report):
+                report({"event": "calibration", **asdict(calibrate_folder(job.out, gold))})
+
+
+@contextmanager
+def _warned(report: Report) -> Iterator[None]:
+    """Turn an error into a warning."""
+    try:
+        yield
+    except HexataggerError as error:
+        report({"event": "warning", "message": str(error)})
+
+
+@contextmanager
+def _logged(out: Path, report: Report | None, main: bool) -> Iterator[Report]:
+    """Give a report function that calls the callback and writes log.jsonl, in the main process only."""
+    if not main:
+        yield lambda event: None
+        return
+    with (out / LOG).open("a", encoding="utf-8") as log:
+
+        def record(event: dict[str, Any]) -> None:
+            if event["event"] != "step" or event["step"] % _LOGGED == 0:
+                log.write(json.dumps(event, ensure_ascii=False) + "\n")
+                log.flush()
+            if report:
+                report(event)
+
+        yield record

@@ -1,0 +1,132 @@
+"""The segmenter's network: characters → four scores each; in torch, and as an ONNX graph.
+
+A vector per character plus one per Unicode category, residual convolutions with growing dilation, and one linear
+projection to the four scores. The ONNX graph is built by hand from a few operators. Its convolutions have two
+dimensions with height 1, because ONNX Runtime is faster at those.
+"""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hexatagger.errors import ConfigError
+from hexatagger.segment.segmenter import Ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmenterConfig:
+    """The network and how it is trained."""
+
+    embedding: int = 32
+    """Width of the character vectors."""
+    width: int = 48
+    """Width of the convolutions."""
+    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    """Dilation of each convolution, which is over three characters."""
+    dropout: float = 0.1
+    """Dropout after the vectors and after every convolution."""
+    steps: int = 0
+    """Number of batches; 0: eight passes over the treebank, but at least 2000 and at most 3000."""
+    batch: int = 8
+    """Windows per batch."""
+    window: int = 512
+    """Characters per window."""
+    rate: float = 4e-3
+    """Peak learning rate; it falls to zero."""
+    weight_decay: float = 0.01
+    """Weight decay of AdamW."""
+    checks: int = 3
+    """Number of times that dev is scored; the best state is kept."""
+    seed: int = 1
+    """Random seed."""
+
+    def __post_init__(self) -> None:
+        for name in ("embedding", "width", "batch", "window", "checks"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"segmenter {name} {getattr(self, name)} is too small: at least 1")
+        if not self.dilations or min(self.dilations) < 1:
+            raise ConfigError(f"segmenter dilations {self.dilations} are not all at least 1")
+
+    @property
+    def radius(self) -> int:
+        """Number of characters on either side that a score depends on; the first convolution is over five."""
+        return 2 + sum(self.dilations)
+
+
+class CharacterTagger(nn.Module):
+    """Character ids → four scores each."""
+
+    def __init__(self, config: SegmenterConfig, category: Ids) -> None:
+        super().__init__()
+        self.characters = nn.Embedding(len(category), config.embedding)
+        self.categories = nn.Embedding(len(category), config.embedding)
+        nn.init.normal_(self.characters.weight, std=0.3)
+        nn.init.zeros_(self.categories.weight)
+        self.category: Tensor
+        self.register_buffer("category", torch.from_numpy(category.astype(np.int64)))
+        self.first = nn.Conv1d(config.embedding, config.width, 5, padding=2)
+        self.layers = nn.ModuleList(
+            nn.Conv1d(config.width, config.width, 3, padding=each, dilation=each) for each in config.dilations
+        )
+        self.scores = nn.Conv1d(config.width, 4, 1)
+        self.dropout = nn.Dropout(config.dropout)
+        self.radius = config.radius
+
+    def table(self) -> Tensor:
+        """Return the vector of every id."""
+        return self.characters.weight + cast("Tensor", self.categories(self.category))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Map (batch, length) to (batch, length − 2 · radius, 4)."""
+        vectors = self.dropout(functional.embedding(ids, self.table())).transpose(1, 2)
+        vectors = torch.relu(self.first(vectors))
+        for layer in self.layers:
+            vectors = torch.relu(vectors + layer(self.dropout(vectors)))
+        inner = vectors[..., self.radius : vectors.shape[-1] - self.radius]
+        return cast("Tensor", self.scores(self.dropout(inner))).transpose(1, 2)
+
+
+def to_onnx(network: CharacterTagger) -> bytes:
+    """Return the network as an ONNX file: ids (batch, length) → scores (batch, length, 4).
+
+    The first and last `radius` scores of a row are meaningless.
+    """
+    tensors, nodes = list[TensorProto](), list[Any]()
+
+    def constant(name: str, values: Tensor) -> str:
+        tensors.append(numpy_helper.from_array(values.detach().numpy(), name))
+        return name
+
+    def node(kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+    def convolution(layer: nn.Conv1d, inputs: str, name: str) -> str:
+        weights = [
+            constant(f"{name}.weight", layer.weight.unsqueeze(2)),
+            constant(f"{name}.bias", cast("Tensor", layer.bias)),
+        ]
+        pad, dilation = int(layer.padding[0]), layer.dilation[0]
+        return node("Conv", [inputs, *weights], name, pads=[0, pad, 0, pad], dilations=[1, dilation])
+
+    height = constant("height", torch.tensor([2]))
+    vectors = node("Gather", [constant("table", network.table()), "ids"], "vectors")
+    turned = node("Unsqueeze", [node("Transpose", [vectors], "turned", perm=[0, 2, 1]), height], "flat")
+    hidden = node("Relu", [convolution(network.first, turned, "first")], "hidden")
+    for number, layer in enumerate(network.layers):
+        added = node("Add", [convolution(cast("nn.Conv1d", layer), hidden, f"layer.{number}"), hidden], f"sum.{number}")
+        hidden = node("Relu", [added], f"hidden.{number}")
+    flat = node("Squeeze", [convolution(network.scores, hidden, "last"), height], "flat.scores")
+    node("Transpose", [flat], "scores", perm=[0, 2, 1])
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT32, ["batch", "length"])
+    scores = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["batch", "length", 4])
+    graph = helper.make_graph(nodes, "segmenter", [ids], [scores], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return cast("bytes", model.SerializeToString())

@@ -1,0 +1,94 @@
+"""The export, of networks that were never trained: every output is compared with torch, train and run agree."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="exporting needs the extra 'train'")
+pytest.importorskip("onnx", reason="exporting needs the extra 'train'")
+
+import onnx
+import torch
+
+import hexatagger
+from hexatagger.errors import ConfigError
+from hexatagger.formats.conllu import read_conllu
+from hexatagger.model.config import ModelConfig, Recipe
+from hexatagger.sentence import Sentence
+from hexatagger.train.data import collect_labels, encode
+from hexatagger.train.export.onnx import check_parity, export, to_onnx
+from hexatagger.train.network import Network
+from hexatagger.train.weights import Model, save_model, save_weights
+from tiny import spoil, write_treebank
+
+SETTINGS = {"char_width": 8, "char_buckets": 50, "hidden": 12, "pointers": 8, "relations": "pairs", "pos": "upos"}
+OUTPUTS = [
+    "leaf",
+    "internal",
+    "relation",
+    "root",
+    "relations",
+    "head",
+    "pairs",
+    "mark",
+    "upos",
+    "xpos",
+    "feats",
+    "lemma",
+]
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> list[Sentence]:
+    sentences = list(read_conllu(write_treebank(tmp_path_factory.mktemp("data"))))
+    sentences[0].words[1].upos = "_"  # a gap in a column that is given
+    return sentences
+
+
+@pytest.fixture(scope="module")
+def model(gold: list[Sentence], tmp_path_factory: pytest.TempPathFactory) -> Model:
+    torch.manual_seed(0)
+    config = ModelConfig(**SETTINGS, tasks=("upos", "xpos", "feats", "lemma"))  # type: ignore[arg-type]
+    labels = collect_labels(gold, config)
+    made = Model(tmp_path_factory.mktemp("model"), Recipe(config), labels, network=Network(config, labels))
+    for parameter in made.network.parameters():  # some begin at zero, and all scores with them
+        torch.nn.init.normal_(parameter, std=0.5)
+    save_model(made)
+    save_weights(dict(made.network.state_dict()), made.path / "model.safetensors")
+    return made
+
+
+@pytest.fixture(scope="module")
+def graph(model: Model, gold: list[Sentence]) -> onnx.ModelProto:
+    made = to_onnx(model)
+    onnx.save(made, model.path / "model.onnx")
+    assert check_parity(model, hexatagger.load(model.path), gold) < 1e-4
+    assert [output.name for output in made.graph.output] == OUTPUTS
+    return made
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_every_output_is_compared(
+    name: str,
+    graph: onnx.ModelProto,
+    model: Model,
+    gold: list[Sentence],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(graph)
+    monkeypatch.setattr("hexatagger.train.export.onnx.to_onnx", lambda _: spoil(copy, name))
+    before = (model.path / "model.onnx").read_bytes()
+    with pytest.raises(ConfigError, match=f"'{name}' in ONNX differs from torch by .*: nothing is written"):
+        export(model.path, gold)
+    assert (model.path / "model.onnx").read_bytes() == before
+
+
+def test_training_and_running_read_the_same_column(graph: onnx.ModelProto, model: Model, gold: list[Sentence]) -> None:
+    sentence = gold[0]
+    example = encode(sentence, model.recipe.model, model.labels, model.cutter(), gold=False)
+    arrays = hexatagger.load(model.path).inputs(example.windows, [sentence])
+    assert example.pos is not None
+    assert arrays["pos"][0].tolist() == example.pos.tolist()
+    assert max(example.pos.tolist()) < len(model.labels.pos)  # nothing in it is new
