@@ -26,7 +26,6 @@ from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, ConstraintError
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import Temperature, store_temperature
-from hexatagger.parsing.options import ParseOptions
 from hexatagger.parsing.workers import parse_parallel
 from hexatagger.scoring.conll18 import evaluate
 from hexatagger.train.export.int8 import quantize
@@ -120,12 +119,12 @@ def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sent
     for precision in ("fp32", "int8"):
         one = hexatagger.load(model, precision=precision, threads=1)
         two = hexatagger.load(model, precision=precision, threads=2)
-        for options in (ParseOptions(), ParseOptions(probabilities=True, k=3)):
-            expected = all_of(one.parse_sentences(mixed, batch_size=64, **options))
-            assert ("probability" in expected[0]) == ("alternatives" in expected[0]) == bool(options)
-            assert all_of(one.parse_sentences(mixed, batch_size=1, **options)) == expected
-            assert all_of(two.parse_sentences(mixed[::-1], batch_size=3, **options)[::-1]) == expected
-            assert all_of(one.parse_sentences([sentence], **options)[0] for sentence in mixed) == expected
+        for more, k in ((False, 1), (True, 3)):
+            expected = all_of(one.parse_sentences(mixed, batch_size=64, probabilities=more, k=k))
+            assert ("probability" in expected[0]) == ("alternatives" in expected[0]) == more
+            assert all_of(one.parse_sentences(mixed, batch_size=1, probabilities=more, k=k)) == expected
+            assert all_of(two.parse_sentences(mixed[::-1], batch_size=3, probabilities=more, k=k)[::-1]) == expected
+            assert all_of(one.parse_sentences([each], probabilities=more, k=k)[0] for each in mixed) == expected
 
 
 def test_eight_threads_on_one_parser(parser: Parser, gold: list[Sentence]) -> None:
@@ -280,7 +279,7 @@ def test_columns_that_are_respected(parser: Parser, gold: list[Sentence]) -> Non
     [obedient] = parser.parse_sentences([sentence], respect=["head", "deprel"])
     assert (obedient[4].head, obedient[4].deprel) == (2, "advmod")
     with pytest.raises(ConfigError, match="respect 'lemma' is not one of"):
-        parser.parse_sentences([sentence], respect=["lemma"])
+        parser.parse_sentences([sentence], respect=["lemma"])  # type: ignore[list-item]
 
 
 def test_a_string_is_no_list_of_words(parser: Parser) -> None:

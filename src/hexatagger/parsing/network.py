@@ -8,7 +8,7 @@ may be called by several threads at once.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from hexatagger.errors import FormatError, check_choice
 from hexatagger.model.folder import Folder
 from hexatagger.model.labels import MISSING
 from hexatagger.model.onnx import open_session
+from hexatagger.parsing.options import Precision
 from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window, make_cutter, stack_windows
 from hexatagger.parsing.predictions import Prediction, stitch
 from hexatagger.sentence import Sentence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 Arrays = dict[str, NDArray[Any]]
-Precision = Literal["auto", "fp32", "int8"]
 
 _FILES: dict[Precision, tuple[str, ...]] = {
     "auto": ("model.int8.onnx", "model.onnx"),

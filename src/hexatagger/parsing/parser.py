@@ -20,7 +20,8 @@ from hexatagger.errors import ConfigError, check_choice
 from hexatagger.model.config import ModelConfig, Task
 from hexatagger.model.folder import Folder, read_folder
 from hexatagger.model.labels import Labels
-from hexatagger.parsing.network import OnnxNetwork, Precision, open_network
+from hexatagger.parsing.network import OnnxNetwork, open_network
+from hexatagger.parsing.options import Precision as Precision  # for users of `load`
 from hexatagger.parsing.options import Respected
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.parsing.predictions import Prediction, tag_scores
@@ -161,8 +162,8 @@ class Parser:
         sentences = list(sentences)
         for column in keep:
             check_choice("keep", column, get_args(Task))
-        for name in respect:
-            check_choice("respect", name, get_args(Respected))
+        for respected in respect:
+            check_choice("respect", respected, get_args(Respected))
         for name, number in (("batch_size", batch_size), ("k", k)):
             if number < 1:
                 raise ConfigError(f"{name} {number} is too small: at least 1")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from hexatagger.errors import HexataggerError
 from hexatagger.model.config import Task
-from hexatagger.parsing.options import ParseOptions, Respected
-from hexatagger.parsing.parser import Parser, Precision, load
+from hexatagger.parsing.options import ParseOptions, Precision, Respected
+from hexatagger.parsing.parser import Parser, load
 from hexatagger.sentence import Sentence
 
 _CHUNK = 512  # sentences that are sent to a process together
