@@ -151,13 +151,16 @@ class Parser:
         respect: Sequence[Respected] = (),
         batch_size: int = 64,
     ) -> list[Sentence]:
-        """Parse Sentences into new ones with everything that the model predicts; what it does not predict stays.
+        """Parse Sentences into new ones with everything that the model predicts.
 
         With `probabilities`, words have the probability of their head and sentences that of their tree. `k` trees are
         given: the first is the sentence itself, the others are its `alternatives`. `constraints` has one entry per
         sentence, None for no constraint; `respect` makes constraints of the filled HEAD ("head") and DEPREL ("deprel")
-        columns. All trees obey the constraints, and probabilities are given them. Columns named in `keep` stay as they
-        are where they are filled.
+        columns. All trees obey the constraints, and probabilities are given them.
+
+        Columns that the model does not predict are blank in the result. Those named in `keep` stay as they are where
+        they are filled, predicted or not. DEPS and empty nodes go with the old tree, unless the constraints fix every
+        head to the one that the sentence has. FORM, MISC, offsets, comments and multiword tokens stay.
         """
         sentences = list(sentences)
         for column in keep:
