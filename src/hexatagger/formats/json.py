@@ -17,7 +17,17 @@ _FIELDS = (
     *("start", "end", "head_probability", "heads"),
 )
 _ROW = ("columns", "start", "end")
-_SENTENCE = ("text", "comments", "words", "multiwords", "empty_nodes", "probability", "alternatives", "tags")
+_SENTENCE = (
+    "text",
+    "comments",
+    "words",
+    "multiwords",
+    "empty_nodes",
+    "probability",
+    "head_samples",
+    "alternatives",
+    "tags",
+)
 """The keys of a sentence; `tags` are what the HTTP service adds, and follow from the rest."""
 
 T = TypeVar("T")
@@ -36,7 +46,7 @@ def to_values(sentence: Sentence) -> dict[str, Any]:
     ]
     values["multiwords"] = [_row(row, start=row.start, end=row.end) for row in sentence.multiwords]
     values["empty_nodes"] = [_row(row) for row in sentence.empty_nodes]
-    values["probability"] = sentence.probability
+    values["probability"], values["head_samples"] = sentence.probability, sentence.head_samples or None
     values["alternatives"] = [to_values(alternative) for alternative in sentence.alternatives]
     return {name: value for name, value in values.items() if value or value == 0}
 
@@ -70,6 +80,7 @@ def from_values(values: Mapping[str, Any]) -> Sentence:
     for place, row in enumerate(_list_of(values, "empty_nodes")):
         sentence.empty_nodes.append(_empty_node(f"empty_nodes[{place}]", row, len(words)))
     sentence.probability = _maybe(values, "probability", "probability", _float)
+    sentence.head_samples = _maybe(values, "head_samples", "head_samples", _int) or 0
     for place, other in enumerate(_list_of(values, "alternatives")):
         try:
             sentence.alternatives.append(from_values(other))

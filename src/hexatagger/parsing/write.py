@@ -1,6 +1,7 @@
 """Tree → Sentence: the last step of parsing writes the columns, the notes in MISC and the comments."""
 
 import itertools
+import math
 from collections.abc import Collection, Sequence
 from typing import Any, get_args
 
@@ -113,8 +114,12 @@ def _unlifted(tree: Tree, deprels: list[str], marks: Sequence[str], lift: Scheme
 
 
 def _note_heads(sentence: Sentence, tree: Tree) -> None:
-    """Give every word the probability of its head and its likeliest heads."""
+    """Give every word the probability of its head and its likeliest heads, and say if these were sampled."""
     assert tree.head_probabilities is not None
+    sentence.head_samples = tree.samples
+    if tree.samples:
+        error = math.sqrt(0.25 / tree.samples)
+        sentence.comments.append(f"# head_prob = sampled, {tree.samples} trees, standard error at most {error:.3g}")
     shares = np.minimum(tree.head_probabilities, 1.0)  # rounding
     own = shares[np.arange(len(shares)), tree.heads]
     for word, head, share in zip(sentence.words, tree.heads, own.tolist(), strict=True):
