@@ -18,15 +18,8 @@ _FIELDS = (
 )
 _ROW = ("columns", "start", "end")
 _SENTENCE = (
-    "text",
-    "comments",
-    "words",
-    "multiwords",
-    "empty_nodes",
-    "probability",
-    "head_samples",
-    "alternatives",
-    "tags",
+    *("text", "comments", "words", "multiwords", "empty_nodes"),
+    *("probability", "head_samples", "alternatives", "tags"),
 )
 """The keys of a sentence; `tags` are what the HTTP service adds, and follow from the rest."""
 
