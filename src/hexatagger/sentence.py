@@ -95,6 +95,9 @@ class Sentence:
     """The probability of its tree; None unless requested."""
     alternatives: "list[Sentence]" = field(default_factory=list, compare=False)
     """The next best trees, if requested."""
+    head_samples: int = field(default=0, compare=False)
+    """How many sampled trees the head probabilities p come from; 0 if they are exact. With n samples the standard error
+    is √(p · (1 − p) / n)."""
 
     @classmethod
     def from_words(

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -121,17 +120,12 @@ def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sent
     for precision in ("fp32", "int8"):
         one = hexatagger.load(model, precision=precision, threads=1)
         two = hexatagger.load(model, precision=precision, threads=2)
-        for wanted in (False, True):
-
-            def parse(parser: Parser, items: list[Sentence], size: int, more: bool = wanted) -> Any:
-                k = 3 if more else 1
-                return all_of(parser.parse_sentences(items, probabilities=more, k=k, batch_size=size))
-
-            expected = parse(one, mixed, 64)
-            assert ("probability" in expected[0]) == ("alternatives" in expected[0]) == wanted
-            assert parse(one, mixed, 1) == expected
-            assert parse(two, mixed[::-1], 3)[::-1] == expected
-            assert [parse(one, [sentence], 64)[0] for sentence in mixed] == expected
+        for more, k in ((False, 1), (True, 3)):
+            expected = all_of(one.parse_sentences(mixed, batch_size=64, probabilities=more, k=k))
+            assert ("probability" in expected[0]) == ("alternatives" in expected[0]) == more
+            assert all_of(one.parse_sentences(mixed, batch_size=1, probabilities=more, k=k)) == expected
+            assert all_of(two.parse_sentences(mixed[::-1], batch_size=3, probabilities=more, k=k)[::-1]) == expected
+            assert all_of(one.parse_sentences([each], probabilities=more, k=k)[0] for each in mixed) == expected
 
 
 def test_eight_threads_on_one_parser(parser: Parser, gold: list[Sentence]) -> None:

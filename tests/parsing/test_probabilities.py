@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 import brute_force
 from hexatagger.decode import Constraints
+from hexatagger.decode.limits import EXACT_HEADS
 from hexatagger.model.labels import Labels, LabelSet
-from hexatagger.parsing.choose import best_trees
 from hexatagger.model.temperature import Temperature
+from hexatagger.parsing.choose import best_trees
 from hexatagger.parsing.pieces import Window
 from hexatagger.parsing.predictions import Prediction, stitch, tag_scores
 from hexatagger.parsing.probabilities import probable_trees
@@ -297,3 +298,13 @@ def test_scores_of_tags_are_tempered_and_have_all_relations(joint: bool) -> None
     expected = np.log(np.exp(prediction.relations / 1.7).sum(-1)) if joint else prediction.leaf / 1.7
     np.testing.assert_allclose(leaf[0], expected, rtol=1e-5)
     np.testing.assert_allclose(internal[0], prediction.internal / 1.7, rtol=1e-5)
+
+
+def test_sampled_probabilities_say_so() -> None:
+    exact = ask(predicted(1, joint=False))
+    assert exact.head_samples == 0
+    assert exact.comment("head_prob") is None
+    sampled = ask(predicted(1, joint=False, size=EXACT_HEADS + 1), k=1)
+    assert sampled.head_samples == 1000
+    assert sampled.comment("head_prob") == "sampled, 1000 trees, standard error at most 0.0158"
+    assert Sentence.from_dict(sampled.to_dict()).head_samples == 1000

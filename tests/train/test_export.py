@@ -88,7 +88,7 @@ def test_every_output_is_compared(
 def test_training_and_running_read_the_same_column(graph: onnx.ModelProto, model: Model, gold: list[Sentence]) -> None:
     sentence = gold[0]
     example = encode(sentence, model.recipe.model, model.labels, model.cutter(), gold=False)
-    arrays = hexatagger.load(model.path).inputs(example.windows, [sentence])
+    arrays = hexatagger.load(model.path).network.inputs(example.windows, [sentence])
     assert example.pos is not None
     assert arrays["pos"][0].tolist() == example.pos.tolist()
     assert max(example.pos.tolist()) < len(model.labels.pos)  # nothing in it is new

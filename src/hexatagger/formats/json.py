@@ -52,6 +52,7 @@ _SENTENCE = {
     "multiwords": _array({"$ref": "#/$defs/Row"}, "Multiword tokens."),
     "empty_nodes": _array({"$ref": "#/$defs/Row"}, "Empty nodes of the enhanced graph."),
     "probability": _SHARE | {"description": "Probability of this tree, given the constraints."},
+    "head_samples": _COUNT | {"description": "How many samples the head probabilities come from; absent if exact."},
     "alternatives": _array({"$ref": "#/$defs/Sentence"}, "The next best trees, most probable first."),
     "tags": _array(_TEXT, "Added by the service: the 2N − 1 hexatags, each leaf with its deprel after a slash."),
     "layout": {"type": "object", "description": "Added by the service: the coordinates of a drawing."},
@@ -84,7 +85,7 @@ def to_values(sentence: Sentence) -> dict[str, Any]:
     ]
     values["multiwords"] = [_row(row, start=row.start, end=row.end) for row in sentence.multiwords]
     values["empty_nodes"] = [_row(row) for row in sentence.empty_nodes]
-    values["probability"] = sentence.probability
+    values["probability"], values["head_samples"] = sentence.probability, sentence.head_samples or None
     values["alternatives"] = [to_values(alternative) for alternative in sentence.alternatives]
     return {name: value for name, value in values.items() if value or value == 0}
 
@@ -118,6 +119,7 @@ def from_values(values: Mapping[str, Any]) -> Sentence:
     for place, row in enumerate(_list_of(values, "empty_nodes")):
         sentence.empty_nodes.append(_empty_node(f"empty_nodes[{place}]", row, len(words)))
     sentence.probability = _maybe(values, "probability", "probability", _float)
+    sentence.head_samples = _maybe(values, "head_samples", "head_samples", _int) or 0
     for place, other in enumerate(_list_of(values, "alternatives")):
         try:
             sentence.alternatives.append(from_values(other))

@@ -31,8 +31,7 @@ from hexatagger.integrations.spacy import Range, annotate, read_columns, word_pl
 from hexatagger.model.config import Task
 from hexatagger.model.folder import RUNNING_FILES
 from hexatagger.model.registry import EMBEDDED, find_model
-from hexatagger.parsing.network import Precision
-from hexatagger.parsing.options import ParseOptions
+from hexatagger.parsing.options import ParseOptions, Precision
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.sentence import Sentence

@@ -18,7 +18,13 @@ from hexatagger.model.values import build
 Kept = Literal["int8", "fp32"]
 """Precision of the network in a package."""
 
-_PARTS = {"train": "train", "dev": "dev", "unlabelled": "without trees, for the teacher", "teacher": "teacher"}
+Part = Literal["train", "dev", "unlabelled", "teacher"]
+_PARTS: dict[Part, str] = {
+    "train": "train",
+    "dev": "dev",
+    "unlabelled": "without trees, for the teacher",
+    "teacher": "teacher",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class DataFile:
     sha256: str
 
     @classmethod
-    def read(cls, part: Literal["train", "dev", "unlabelled", "teacher"], path: Path) -> Self:
+    def read(cls, part: Part, path: Path) -> Self:
         """Name and digest a file."""
         with Path(path).open("rb") as file:
             return cls(part, Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())

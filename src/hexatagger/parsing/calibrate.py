@@ -24,8 +24,8 @@ from hexatagger.errors import ConfigError
 from hexatagger.model.card import update_card
 from hexatagger.model.folder import store_temperature
 from hexatagger.model.labels import MISSING, Labels
-from hexatagger.parsing.choose import best_trees
 from hexatagger.model.temperature import Calibration, Temperature
+from hexatagger.parsing.choose import best_trees
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.predictions import Prediction
 from hexatagger.parsing.probabilities import arc_probabilities

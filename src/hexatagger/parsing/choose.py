@@ -38,6 +38,8 @@ class Tree:
     """The probability of the tree, if it was asked for; this and the rest come from `probabilities`."""
     head_probabilities: Scores | None = None
     """The probability of every head of every word, if it was asked for: (words, words + 1)."""
+    samples: int = 0
+    """How many sampled trees the head probabilities come from; 0 if they are exact."""
     others: "list[Tree]" = field(default_factory=list)
     """The next best trees, the most probable first, if they were asked for."""
 

@@ -7,7 +7,7 @@ may be called by several threads at once.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hexatagger.errors import FormatError, check_choice
 from hexatagger.model.folder import ModelFolder, network_file
 from hexatagger.model.onnx import open_session
+from hexatagger.parsing.options import Precision
 from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window, make_cutter, stack_windows
 from hexatagger.parsing.predictions import Prediction, stitch
 from hexatagger.sentence import Sentence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 Arrays = dict[str, NDArray[Any]]
-Precision = Literal["auto", "fp32", "int8"]
 
 _MOST_PIECES = 8192
 """How many pieces a batch has at most: memory is bounded however long the sentences are."""

@@ -18,11 +18,11 @@ from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.model.config import ModelConfig, Task
-from hexatagger.model.folder import ModelFolder, has_segmenter, read_folder
+from hexatagger.model.folder import has_segmenter, read_folder
 from hexatagger.model.labels import Labels
 from hexatagger.model.registry import EMBEDDED, find_model
-from hexatagger.parsing.network import OnnxNetwork, Precision, open_network
-from hexatagger.parsing.options import Respected
+from hexatagger.parsing.network import OnnxNetwork, open_network
+from hexatagger.parsing.options import Precision, Respected
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.parsing.predictions import Prediction, tag_scores
 from hexatagger.parsing.probabilities import column_constraints, probable_trees
@@ -63,7 +63,7 @@ class Parser:
         self._threads = threads
 
     @property
-    def folder(self) -> Folder:
+    def folder(self) -> ModelFolder:
         """The model folder."""
         return self.network.folder
 
@@ -139,13 +139,16 @@ class Parser:
         respect: Sequence[Respected] = (),
         batch_size: int = 64,
     ) -> list[Sentence]:
-        """Parse Sentences into new ones with everything that the model predicts; what it does not predict stays.
+        """Parse Sentences into new ones with everything that the model predicts.
 
         With `probabilities`, words have the probability of their head and sentences that of their tree. `k` trees are
         given: the first is the sentence itself, the others are its `alternatives`. `constraints` has one entry per
         sentence, None for no constraint; `respect` makes constraints of the filled HEAD ("head") and DEPREL ("deprel")
-        columns. All trees obey the constraints, and probabilities are given them. Columns named in `keep` stay as they
-        are where they are filled.
+        columns. All trees obey the constraints, and probabilities are given them.
+
+        Columns that the model does not predict are blank in the result. Those named in `keep` stay as they are where
+        they are filled, predicted or not. DEPS and empty nodes go with the old tree, unless the constraints fix every
+        head to the one that the sentence has. FORM, MISC, offsets, comments and multiword tokens stay.
         """
         sentences = list(sentences)
         for column in keep:

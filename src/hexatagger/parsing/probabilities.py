@@ -84,7 +84,7 @@ def _by_lattice(
         short = np.flatnonzero(lengths <= HEAD_TABLE)
         arcs = decode.arc_probabilities(leaf[short], internal[short], lengths[short], leaf_tags=False)
         for number, each in zip(short.tolist(), arcs, strict=True):
-            trees[number].head_probabilities = each.head
+            trees[number].head_probabilities, trees[number].samples = each.head, each.samples
     if k > 1:
         others = [
             (number, ranked)

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from hexatagger.errors import HexataggerError
 from hexatagger.model.config import Task
-from hexatagger.parsing.network import Precision
-from hexatagger.parsing.options import ParseOptions, Respected
+from hexatagger.parsing.options import ParseOptions, Precision, Respected
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.sentence import Sentence
 

@@ -17,7 +17,7 @@ from accelerate.utils import set_seed
 
 from hexatagger import __version__
 from hexatagger.errors import ConfigError, HexataggerError
-from hexatagger.model.card import Card, DataFile, write_card
+from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
 from hexatagger.model.folder import CURVE, LOG, NETWORK, SOFT_TAGS, has_segmenter
 from hexatagger.parsing.calibrate import calibrate_folder
@@ -140,7 +140,7 @@ def describe(model: Model, state: State, job: Job) -> None:
     """Write the model card and the learning curve."""
     best = next(entry for entry in state.history if entry["epoch"] == state.best_epoch)
     encoder, recipe = portable(model.recipe.model.encoder), model.recipe
-    parts = (("train", job.train), ("dev", job.dev), ("unlabelled", job.unlabelled))
+    parts: dict[Part, Sequence[Path]] = {"train": job.train, "dev": job.dev, "unlabelled": job.unlabelled}
     card = Card(
         **asdict(recipe.card),
         version=__version__,
@@ -151,7 +151,7 @@ def describe(model: Model, state: State, job: Job) -> None:
         epochs=len(state.history),
         minutes=round(state.seconds / 60, 1),
         gigabytes=max(entry.get("gigabytes", 0.0) for entry in state.history),
-        data=tuple(DataFile.read(part, path) for part, files in parts for path in files),
+        data=tuple(DataFile.read(part, path) for part, files in parts.items() for path in files),
         notes=f"Taught by the model in `{Path(job.teacher).name}`." if job.teacher else "",
         recipe={name: keys for name, keys in recipe.with_encoder(encoder).to_dict().items() if name != "card"},
     )

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from hexatagger.model.config import CHARACTERS, ModelConfig
 from hexatagger.model.labels import Labels
 from hexatagger.parsing.pieces import SHAPES
-from hexatagger.tree import fits_head
 from hexatagger.train.pointers import PAIRS, HiddenLayer, Pairs, Pointer, Pointers, marginal_relations
+from hexatagger.tree import fits_head
 
 JOINT = "joint"
 """Name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation."""

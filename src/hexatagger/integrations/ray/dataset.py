@@ -15,8 +15,7 @@ from hexatagger.integrations.ray.documents import Document, Problem, runs, sente
 from hexatagger.integrations.ray.shards import check_free, check_model, format_document, parse_documents
 from hexatagger.model.config import Task
 from hexatagger.model.registry import EMBEDDED, find_model
-from hexatagger.parsing.network import Precision
-from hexatagger.parsing.options import ParseOptions, Respected
+from hexatagger.parsing.options import ParseOptions, Precision, Respected
 from hexatagger.parsing.parser import Parser, load
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from hexatagger.formats.files import open_binary, open_output, read_lines
 from hexatagger.formats.tagfile import format_tagged
 from hexatagger.integrations.ray.blocks import SOURCES, Block, Source
 from hexatagger.integrations.ray.documents import Document, Problem, read_documents
-from hexatagger.parsing.network import Precision
-from hexatagger.parsing.options import ParseOptions
+from hexatagger.parsing.options import ParseOptions, Precision
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.sentence import Sentence

@@ -18,7 +18,7 @@ from hexatagger.formats.text import restore
 from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK, write_file
 from hexatagger.model.onnx import open_session
 from hexatagger.scoring.evaluate import evaluate
-from hexatagger.segment.alphabet import Ids, SegmenterSettings
+from hexatagger.segment.alphabet import SegmenterSettings
 from hexatagger.segment.multiword import Rewrites, learn_rewrites
 from hexatagger.segment.segmenter import END, Segmenter, to_json
 from hexatagger.sentence import Sentence

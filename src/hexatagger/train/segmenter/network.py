@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hexatagger.errors import ConfigError
-from hexatagger.segment.segmenter import Ids
+from hexatagger.segment.alphabet import Ids
 
 
 @dataclass(frozen=True, kw_only=True)
