@@ -31,7 +31,7 @@ _PARTS: dict[Part, str] = {
 class DataFile:
     """A file that training read."""
 
-    part: Literal["train", "dev", "unlabelled", "teacher"]
+    part: Part
     name: str
     sha256: str
 

@@ -18,7 +18,7 @@ from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.model.config import ModelConfig, Task
-from hexatagger.model.folder import has_segmenter, read_folder
+from hexatagger.model.folder import ModelFolder, has_segmenter, read_folder
 from hexatagger.model.labels import Labels
 from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.network import OnnxNetwork, open_network
