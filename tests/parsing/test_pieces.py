@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.model.config import PieceConfig
 from hexatagger.model.values import build
-from hexatagger.parsing.pieces import Grams, Pieces, read_config, shape, spread, word_tokenizer
+from hexatagger.parsing.pieces import Grams, Pieces, read_config, shape, spread, stack_windows, word_tokenizer
 from tiny import FAMILIES, make_tokenizer
 
 pytest.importorskip("tokenizers", reason="pieces of pretrained encoders need the package tokenizers")
@@ -133,3 +133,21 @@ def test_broken_tokenizers() -> None:
     with pytest.raises(ConfigError, match="reads only 5 pieces at once is too short"):
         Pieces(make_tokenizer("bert").to_str(), PieceConfig((1,), (2,), 0, 0, 5))
     assert np.asarray(make_pieces("bert").windows(["a"])[0].pieces).dtype == np.int64
+
+
+@pytest.mark.parametrize("kind", ["pieces", "grams"])
+def test_windows_side_by_side_hold_what_each_holds_alone(kind: str) -> None:
+    cutter = make_pieces("bert", limit=16) if kind == "pieces" else Grams(100, limit=8)
+    sentences = [["reads"], ["She", "reads", "papers"], ["a"] * 30]
+    windows = [(words, window) for words in sentences for window in cutter.windows(words)]
+    pos = [np.arange(1, len(words) + 1) for words, _ in windows]
+    together = stack_windows([window for _, window in windows], pad=7, pos=pos)
+    assert together["mask"].sum(1).tolist() == [len(window.pieces) for _, window in windows]
+    for row, (_, window) in enumerate(windows):
+        alone = stack_windows([window], pos=[pos[row]])
+        for name, array in alone.items():
+            inside = (row, *(slice(size) for size in array.shape[1:]))
+            assert (together[name][inside] == array[0]).all(), name
+            rest = together[name][row].sum() - array[0].sum()
+            assert rest == (7 * (together[name][row].size - array[0].size) if name == "pieces" else 0), name
+    assert together["pos"][-1, : len(windows[-1][1])].tolist() == list(range(31 - len(windows[-1][1]), 31))
