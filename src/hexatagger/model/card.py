@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.model.config import to_toml
 from hexatagger.model.folder import CARD, README, read_json, write_file, write_json
-from hexatagger.model.temperature import Calibration
+from hexatagger.model.temperature import JUDGED, Calibration
 from hexatagger.model.values import build
 
 Kept = Literal["int8", "fp32"]
@@ -157,10 +157,9 @@ def _package(package: Packaged) -> list[str]:
 def _calibration(found: Calibration) -> list[str]:
     """Render what is said about probabilities."""
     warm = found.temperature
-    names = ("head", "head and relation")
     rows = [
         [name, f"{100 * old:.2f} %", f"{100 * new:.2f} %"]
-        for name, old, new in zip(names, found.before, found.after, strict=True)
+        for name, old, new in zip(JUDGED, found.before, found.after, strict=False)
     ]
     return [
         "## Probabilities",

@@ -176,7 +176,10 @@ def finish(
             report({"event": "export", **asdict(export(job.out, gold))})
         if (job.out / NETWORK).is_file():
             with _warned(report):
-                report({"event": "calibration", **asdict(calibrate_folder(job.out, gold))})
+                found = calibrate_folder(job.out, gold)
+                report({"event": "calibration", **asdict(found)})
+                if not found.helps:
+                    raise ConfigError(f"the temperature is not stored, it makes the error worse: {found.describe()}")
 
 
 @contextmanager
