@@ -32,8 +32,11 @@ class DataFile:
     @classmethod
     def read(cls, part: Literal["train", "dev", "unlabelled", "teacher"], path: Path) -> Self:
         """Name and digest a file."""
-        with Path(path).open("rb") as file:
-            return cls(part, Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())
+        try:
+            with Path(path).open("rb") as file:
+                return cls(part, Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror}", source=str(path)) from None
 
 
 @dataclass(frozen=True, slots=True)
