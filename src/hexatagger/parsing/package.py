@@ -15,8 +15,8 @@ from hexatagger.scoring.conll18 import evaluate
 from hexatagger.sentence import Sentence
 
 _NETWORK = {"int8": NETWORK_INT8, "fp32": NETWORK}
-_WORDS = ("UAS", "LAS", "UPOS", "XPOS", "UFeats", "Lemmas")
-_TEXT = ("Tokens", "Sentences", "Words", *_WORDS)
+_SCORES = {"upos": "UPOS", "xpos": "XPOS", "feats": "UFeats", "lemma": "Lemmas"}
+_SEGMENTATION = ("Tokens", "Sentences", "Words")
 
 
 def package(
@@ -49,9 +49,11 @@ def package(
         parser = load(trial)
         words = text = dict[str, float]()
         if dev:
-            words = _scores(dev, parser.parse_sentences(dev), _WORDS)
+            # only what the model predicts: what it does not comes from gold
+            names = ["UAS", "LAS", *(score for task, score in _SCORES.items() if task in parser.config.tasks)]
+            words = _scores(dev, parser.parse_sentences(dev), names)
             if has_segmenter(trial):
-                text = _scores(dev, parser.parse(restore(dev)), _TEXT)
+                text = _scores(dev, parser.parse(restore(dev)), [*_SEGMENTATION, *names])
         found = Packaged(precision, words, text, command)
         update_card(trial, package=found)
         trial.rename(out)
