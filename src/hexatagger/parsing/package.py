@@ -9,7 +9,7 @@ from typing import get_args
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.formats.text import restore
 from hexatagger.model.card import Kept, Packaged, update_card
-from hexatagger.model.folder import NETWORK, NETWORK_INT8, RUNNING_FILES, SEGMENTER_FILES, has_segmenter
+from hexatagger.model.folder import NETWORK, NETWORK_INT8, RUNNING_FILES, SEGMENTER_FILES, check_links, has_segmenter
 from hexatagger.parsing.parser import load
 from hexatagger.scoring.conll18 import evaluate
 from hexatagger.sentence import Sentence
@@ -38,6 +38,8 @@ def package(
         raise ConfigError(f"{out} exists: name a folder that does not")
     if not (source / network).is_file():
         raise ConfigError(f"{source} has no {network}: make it with hexatagger export {source} --dev FILE")
+    for folder in {source, segmenter or source}:
+        check_links(folder)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as place:
         trial = Path(place) / "model"
