@@ -8,7 +8,7 @@ from hexatagger.tags import lift
 from hexatagger.tags.projective import split_mark
 
 
-@given(st.lists(st.text(), unique=True), st.lists(st.text(), unique=True), st.sets(st.text()))
+@given(st.lists(st.text(), unique=True, min_size=1), st.lists(st.text(), unique=True, min_size=1), st.sets(st.text()))
 def test_json_and_back(relations: list[str], tags: list[str], roots: set[str]) -> None:
     labels = Labels(
         LabelSet(relations), LabelSet(["", "%"]), frozenset(roots), {"upos": LabelSet(tags)}, LabelSet(tags)

@@ -6,13 +6,16 @@ import pytest
 
 import brute_force
 from hexatagger import FormatError, Sentence, decode
+from hexatagger.model.card import Card, write_card
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import read_folder, store_temperature
 from hexatagger.model.labels import Labels, LabelSet
-from hexatagger.model.temperature import Temperature
+from hexatagger.model.temperature import Calibration, Temperature
 from hexatagger.parsing.calibrate import (
     Judged,
+    _errors,
     _fitted_on,
+    calibrate_folder,
     cross_judged,
     fit_temperature,
     judge,
@@ -190,3 +193,30 @@ def test_temperatures_that_are_none(folder: Path, value: object) -> None:
     (folder / "config.json").write_text(json.dumps(values | {"temperature": value}))
     with pytest.raises(FormatError, match=r"config\.json: .*temperature"):
         read_folder(folder)
+
+
+def test_relations_given_the_head_are_not_judged() -> None:
+    """The scores of relations are then sums over heads: times the probability of a head they would mean nothing."""
+    predictions, gold = drawn(60, tags=2.0, relations=1.5)
+    for prediction in predictions:
+        size = len(prediction.leaf)
+        prediction.pairs = np.ones((size, size + 1), np.int64)
+    found = fit_temperature(predictions, gold, LABELS, scheme="head")
+    assert found.relations == 1.0
+    assert found.tags > 1.2
+    judged = judge(predictions, gold, LABELS, scheme="head", temperature=found)
+    assert np.isnan(judged.arc).all()
+    assert len(_errors(judged)) == 1
+
+
+@pytest.mark.parametrize(("after", "stored"), [((0.01, 0.02), True), ((0.05, 0.09), False)])
+def test_only_a_temperature_that_helps_is_stored(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, after: tuple[float, float], stored: bool
+) -> None:
+    found = Calibration(Temperature(1.5, 1.25), 789, 1234, (0.04, 0.06), after)
+    monkeypatch.setattr("hexatagger.parsing.calibrate.calibrate", lambda parser, gold: found)
+    monkeypatch.setattr("hexatagger.parsing.calibrate.load", lambda model: None)
+    write_card(folder, Card())
+    assert calibrate_folder(folder, []).helps == stored
+    assert read_folder(folder).temperature == (found.temperature if stored else Temperature())
+    assert ("## Probabilities" in (folder / "README.md").read_text()) == stored

@@ -68,8 +68,8 @@ def test_ten_sentences_are_learnt_by_heart(treebank: Path, tmp_path: Path) -> No
     # The folder is a model, and nothing else.
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names - {"curve.png"} == {
-        "config.json", "labels.json", "model.safetensors", "README.md", "card.json", "log.jsonl", "training.json",
-        ".lock",
+        "config.json", "labels.json", "model.safetensors", "README.md", "card.json", "log.jsonl", "run.json",
+        "training.json", ".lock",
     }  # fmt: skip
     card = (tmp_path / "out" / "README.md").read_text()
     assert "| 100.00 | 100.00 |" in card
@@ -289,6 +289,23 @@ def test_a_job_trains_the_segmenter_too(treebank: Path, tmp_path: Path, monkeypa
     again.clear()
     assert train(make_job(treebank, out, short, segmenter=True, resume=True), again.append) == state
     assert not again
+
+
+def test_a_finished_run_says_what_differs(treebank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    state = train(make_job(treebank, out, "training.epochs=1"))
+    with pytest.raises(ConfigError, match=r"begun with training\.epochs = 1, not 2: resume with the same one"):
+        train(make_job(treebank, out, "training.epochs=2", resume=True))
+    with pytest.raises(ConfigError, match=r"begun with model\.lstm_width = 48, not 40"):
+        train(make_job(treebank, out, "training.epochs=1", "model.lstm_width=40", resume=True))
+    harmless = ["training.epochs=1", "training.checkpoint_minutes=1", 'card.title="Mine"']
+    assert train(make_job(treebank, out, *harmless, resume=True)) == state
+    other = write_treebank(tmp_path, 2)
+    with pytest.raises(ConfigError, match=r"another train file \(tiny-1\.conllu, not tiny-2\.conllu\)"):
+        train(make_job(other, out, "training.epochs=1", resume=True))
+    other.replace(treebank)
+    with pytest.raises(ConfigError, match=r"another train file \(tiny-1\.conllu, whose content was another\)"):
+        train(make_job(treebank, out, "training.epochs=1", resume=True))
 
 
 def test_early_stopping(treebank: Path, tmp_path: Path) -> None:

@@ -35,5 +35,7 @@ def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
     found = calibrate_folder(model, dev) if store else find(load(model), dev)
     warm = found.temperature
     click.echo(f"{model}: temperature of tags {warm.tags:g}, of relations {warm.relations:g}", err=True)
-    for name, before, after in zip(("head", "head and relation"), found.before, found.after, strict=True):
-        click.echo(f"calibration error, {name}: {100 * before:.2f} % without, {100 * after:.2f} % with", err=True)
+    for line in found.describe().split("; "):
+        click.echo(line, err=True)
+    if store and not found.helps:
+        click.echo("not stored: it makes the error worse", err=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.model.config import to_toml
 from hexatagger.model.folder import CARD, README, read_json, write_file, write_json
-from hexatagger.model.temperature import Calibration
+from hexatagger.model.temperature import JUDGED, Calibration
 from hexatagger.model.values import build
 
 Kept = Literal["int8", "fp32"]
@@ -38,8 +38,11 @@ class DataFile:
     @classmethod
     def read(cls, part: Part, path: Path) -> Self:
         """Name and digest a file."""
-        with Path(path).open("rb") as file:
-            return cls(part, Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())
+        try:
+            with Path(path).open("rb") as file:
+                return cls(part, Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror}", source=str(path)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +166,9 @@ def _package(package: Packaged) -> list[str]:
 def _calibration(found: Calibration) -> list[str]:
     """Render what is said about probabilities."""
     warm = found.temperature
-    names = ("head", "head and relation")
     rows = [
         [name, f"{100 * old:.2f} %", f"{100 * new:.2f} %"]
-        for name, old, new in zip(names, found.before, found.after, strict=True)
+        for name, old, new in zip(JUDGED, found.before, found.after, strict=False)
     ]
     return [
         "## Probabilities",

@@ -68,6 +68,7 @@ def read_folder(path: str | Path) -> ModelFolder:
     place = Path(path)
     if not place.is_dir():
         raise ConfigError(f"model '{path}' is not a folder: name the folder of a trained model")
+    check_links(place)
     values = read_json(place / CONFIG)
     version, source = values.get("format"), str(place / CONFIG)
     if not isinstance(version, int) or isinstance(version, bool):
@@ -82,10 +83,21 @@ def read_folder(path: str | Path) -> ModelFolder:
         pieces = build(PieceConfig, values.get("pieces", {}), "pieces") if pretrained else None
         encoder = checked(values.get("encoder"), dict[str, Any] | None, "encoder")
         temperature = build(Temperature, values.get("temperature", {}), "temperature")
+        for task in recipe.model.tasks:
+            if task not in labels.tasks:
+                raise ConfigError(f"model.tasks has '{task}', but {LABELS} has no label set 'task.{task}'")
     except ConfigError as error:
         raise FormatError(str(error), source=source) from None
     tokenizer = read_file(place / TOKENIZER) if pretrained else None
     return ModelFolder(place, recipe, labels, pieces, tokenizer, encoder, temperature)
+
+
+def check_links(folder: Path) -> None:
+    """Raise FormatError if a file of a model folder is a link to a place outside: it could be any file."""
+    for path in folder.iterdir():
+        if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+            message = "is a link out of the model folder, which is not followed: copy the file into the folder"
+            raise FormatError(message, source=str(path))
 
 
 def network_file(folder: Path, precision: str) -> Path:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from hexatagger.errors import FormatError
+from hexatagger.tags.lemma import apply_script
 from hexatagger.tags.projective import split_mark
 
 MISSING = -1
@@ -117,7 +118,7 @@ class Labels:
         """Read what `to_json` wrote."""
         try:
             values = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"is not JSON: {error}", source=source) from None
         if not isinstance(values, Mapping):
             raise FormatError("is not an object of label sets", source=source)
@@ -129,6 +130,14 @@ class Labels:
                 raise FormatError(
                     f"label set '{name}' is missing: the file is incomplete, make the model again", source=source
                 )
+        for name, strings in values.items():
+            if not strings and name not in ("roots", "pos"):
+                raise FormatError(f"label set '{name}' is empty: make the model again", source=source)
+        for script in values.get("task.lemma", ()):
+            try:
+                apply_script("a", script)
+            except (IndexError, ValueError):
+                raise FormatError(f"label set 'task.lemma' has {script!r}, not a lemma script", source=source) from None
         return cls(
             LabelSet(values["relations"]),
             LabelSet(values["marks"]),

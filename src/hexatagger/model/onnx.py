@@ -1,6 +1,8 @@
 """Open networks with ONNX Runtime, for the parser and the segmenter."""
 
+import mmap
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +25,24 @@ def runtime() -> ModuleType:
     return cast("ModuleType", onnxruntime)
 
 
+# subtle: `location` as a protobuf string in field 1, however its tag and its length are padded
+_EXTERNAL = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
+
+
+def _check_whole(model: bytes | Path, source: str) -> None:
+    """Raise FormatError if a network keeps weights in other files: ours never do, and they could be any file."""
+    if isinstance(model, bytes):
+        external = _EXTERNAL.search(model)
+    else:
+        try:
+            with model.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                external = _EXTERNAL.search(data) if data.find(b"location") >= 0 else None
+        except (OSError, ValueError) as error:  # an empty file cannot be mapped
+            raise FormatError(f"cannot be loaded: {error}", source=source) from None
+    if external:
+        raise FormatError("keeps data in another file, which is not allowed: export the model again", source=source)
+
+
 def open_session(
     model: bytes | Path,
     *,
@@ -36,6 +56,7 @@ def open_session(
     for name in providers or ():
         if name not in available:
             raise ConfigError(f"provider '{name}' is not in this onnxruntime, which has: {', '.join(available)}")
+    _check_whole(model, source or str(model))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     options.log_severity_level = 3

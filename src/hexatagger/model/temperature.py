@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from hexatagger.errors import ConfigError
 from hexatagger.model.values import check_fields
 
+JUDGED = ("head", "head and relation")
+"""What calibration errors are of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Temperature:
@@ -31,7 +34,20 @@ class Calibration:
     """Number of words that it was fitted on."""
     words: int
     """Number of words that it was judged on."""
-    before: tuple[float, float]
-    """Expected calibration error at temperature 1: of heads, and of heads with relations."""
-    after: tuple[float, float]
+    before: tuple[float, ...]
+    """Expected calibration error at temperature 1: of heads, and of heads with relations unless these are scored given
+    the head, where the network does not put out the probabilities of relations."""
+    after: tuple[float, ...]
     """The same at the fitted temperature, each half of the sentences judged with the temperature of the other half."""
+
+    @property
+    def helps(self) -> bool:
+        """Whether the temperature lowers the calibration error, or leaves it as it is."""
+        return sum(self.after) <= sum(self.before)
+
+    def describe(self) -> str:
+        """Return one line about the errors before and after."""
+        return "; ".join(
+            f"calibration error, {name}: {100 * old:.2f} % without, {100 * new:.2f} % with"
+            for name, old, new in zip(JUDGED, self.before, self.after, strict=False)
+        )

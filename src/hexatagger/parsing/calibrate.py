@@ -93,7 +93,7 @@ class Judged:
     """Probability of the head."""
     head_right: Bools
     arc: Numbers
-    """Probability of head and relation together."""
+    """Probability of head and relation together; NaN if relations are scored given the head (see `_given_head`)."""
     arc_right: Bools
     las_right: Bools
     """As LAS counts it: without the subtype of the relation."""
@@ -117,7 +117,10 @@ def judge(
         pairs = list(zip(parsed, sentence, strict=True))
         heads = np.array(tree.heads)
         chosen = each.joint[np.arange(len(heads)), :, heads]  # (words, leaf tags)
-        shares = _relation_shares(prediction, heads, roots, temperature)[np.arange(len(heads)), :, tree.deprels]
+        if _given_head([prediction]):
+            shares = np.full_like(chosen, np.nan)
+        else:
+            shares = _relation_shares(prediction, heads, roots, temperature)[np.arange(len(heads)), :, tree.deprels]
         head_right = np.array([own.head == other.head for own, other in pairs])
         same = np.array([own.deprel == other.deprel for own, other in pairs])
         alike = np.array([own.deprel.split(":")[0] == other.deprel.split(":")[0] for own, other in pairs])
@@ -145,6 +148,14 @@ def _every(gold: Sequence[Sentence], chosen: Iterable[int], enough: int) -> int:
 def _joint(predictions: Sequence[Prediction]) -> bool:
     """Say whether relations are predicted jointly with leaf tags."""
     return any(each.relations is not None and each.relations.shape[1] == 2 for each in predictions)
+
+
+def _given_head(predictions: Sequence[Prediction]) -> bool:
+    """Say whether relations are scored given each head.
+
+    The scores of relations are then summed over heads, and the probability of a relation given its head is not known.
+    """
+    return any(each.pairs is not None for each in predictions)
 
 
 def _relation_shares(
@@ -185,7 +196,7 @@ def fit_temperature(
             found.append(shares[known, 0, relations[known]])
         return found
 
-    return Temperature(_most_likely(of_heads), 1.0 if _joint(said) else _most_likely(of_relations))
+    return Temperature(_most_likely(of_heads), 1.0 if _joint(said) or _given_head(said) else _most_likely(of_relations))
 
 
 def _most_likely(gold: Callable[[float], list[Numbers]]) -> float:
@@ -254,13 +265,15 @@ def calibrate(parser: Parser, gold: Sequence[Sentence]) -> Calibration:
     return Calibration(temperature, fitted, len(raw.head), _errors(raw), _errors(crossed))
 
 
-def _errors(judged: Judged) -> tuple[float, float]:
-    return reliability(judged.head, judged.head_right).error, reliability(judged.arc, judged.arc_right).error
+def _errors(judged: Judged) -> tuple[float, ...]:
+    head = reliability(judged.head, judged.head_right).error
+    return (head,) if np.isnan(judged.arc).any() else (head, reliability(judged.arc, judged.arc_right).error)
 
 
 def calibrate_folder(model: Path, gold: Sequence[Sentence]) -> Calibration:
-    """Find the temperature of a model folder; write it into config.json and into the card."""
+    """Find the temperature of a model folder; write it into config.json and into the card if it `helps`."""
     found = calibrate(load(model), gold)
-    store_temperature(model, found.temperature)
-    update_card(model, calibration=found)
+    if found.helps:
+        store_temperature(model, found.temperature)
+        update_card(model, calibration=found)
     return found

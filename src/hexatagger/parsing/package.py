@@ -9,14 +9,14 @@ from typing import get_args
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.formats.text import restore
 from hexatagger.model.card import Kept, Packaged, update_card
-from hexatagger.model.folder import NETWORK, NETWORK_INT8, RUNNING_FILES, SEGMENTER_FILES, has_segmenter
+from hexatagger.model.folder import NETWORK, NETWORK_INT8, RUNNING_FILES, SEGMENTER_FILES, check_links, has_segmenter
 from hexatagger.parsing.parser import load
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 
 _NETWORK = {"int8": NETWORK_INT8, "fp32": NETWORK}
-_WORDS = ("UAS", "LAS", "UPOS", "XPOS", "UFeats", "Lemmas")
-_TEXT = ("Tokens", "Sentences", "Words", *_WORDS)
+_SCORES = {"upos": "UPOS", "xpos": "XPOS", "feats": "UFeats", "lemma": "Lemmas"}
+_SEGMENTATION = ("Tokens", "Sentences", "Words")
 
 
 def package(
@@ -38,6 +38,8 @@ def package(
         raise ConfigError(f"{out} exists: name a folder that does not")
     if not (source / network).is_file():
         raise ConfigError(f"{source} has no {network}: make it with hexatagger export {source} --dev FILE")
+    for folder in {source, segmenter or source}:
+        check_links(folder)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as place:
         trial = Path(place) / "model"
@@ -49,9 +51,11 @@ def package(
         parser = load(trial)
         words = text = dict[str, float]()
         if dev:
-            words = _scores(dev, parser.parse_sentences(dev), _WORDS)
+            # only what the model predicts: what it does not comes from gold
+            names = ["UAS", "LAS", *(score for task, score in _SCORES.items() if task in parser.config.tasks)]
+            words = _scores(dev, parser.parse_sentences(dev), names)
             if has_segmenter(trial):
-                text = _scores(dev, parser.parse(restore(dev)), _TEXT)
+                text = _scores(dev, parser.parse(restore(dev)), [*_SEGMENTATION, *names])
         found = Packaged(precision, words, text, command)
         update_card(trial, package=found)
         trial.rename(out)

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
-from hexatagger.errors import FormatError
+from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.text import LINES, PARAGRAPHS, Token, cut, lay_out
-from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK
+from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK, check_links
 from hexatagger.model.onnx import open_session
+from hexatagger.model.values import build, checked
 from hexatagger.segment.alphabet import INVISIBLE_RUN, NEWLINE, Alphabet, Floats, Ids, SegmenterSettings, TextPart
 from hexatagger.segment.multiword import Rewrites, expand
 from hexatagger.sentence import Sentence
@@ -39,6 +40,7 @@ FORMAT = 1
 
 END, SENTENCE, MULTIWORD, SPLIT = range(4)
 """Index of each of the four scores of a character."""
+_RADIUS = 10_000  # greatest number of characters on either side
 _WINDOW = 1024  # characters per window
 _WINDOWS = 16  # windows per batch
 _BATCH = 1 << 14  # characters of short paragraphs that are scored together
@@ -54,6 +56,7 @@ class Segmenter:
     @classmethod
     def load(cls, folder: str | Path, *, threads: int | None = None, providers: Sequence[str] | None = None) -> Self:
         """Load the segmenter of a model folder; `threads` and `providers` as for `hexatagger.load`."""
+        check_links(Path(folder))
         description, network = Path(folder) / SEGMENTER, Path(folder) / SEGMENTER_NETWORK
         try:
             text, model = description.read_bytes(), network.read_bytes()
@@ -226,9 +229,11 @@ def from_json(text: str | bytes, *, source: str) -> tuple[SegmenterSettings, Rew
         if (version := values["format"]) > FORMAT:
             message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer hexatagger"
             raise FormatError(message, source=source)
-        settings = SegmenterSettings(**values["settings"] | {"categories": tuple(values["settings"]["categories"])})
-        return settings, Rewrites.from_dict(values["rewrites"])
+        settings = build(SegmenterSettings, values["settings"], "settings")
+        if not 0 <= settings.radius <= _RADIUS:
+            raise ConfigError(f"settings.radius {settings.radius} is not between 0 and {_RADIUS}")
+        return settings, Rewrites.from_dict(checked(values["rewrites"], dict[str, dict[str, str]], "rewrites"))
     except FormatError:
         raise
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise FormatError(f"is not a valid segmenter description: {error}", source=source) from None

@@ -19,7 +19,7 @@ from hexatagger import __version__
 from hexatagger.errors import ConfigError, HexataggerError
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
-from hexatagger.model.folder import CURVE, LOG, NETWORK, SOFT_TAGS, has_segmenter
+from hexatagger.model.folder import CURVE, LOG, NETWORK, SOFT_TAGS, WEIGHTS, has_segmenter
 from hexatagger.parsing.calibrate import calibrate_folder
 from hexatagger.sentence import Sentence
 from hexatagger.train import preflight, teacher
@@ -60,6 +60,9 @@ def train(job: Job, report: Report | None = None) -> State:
     accelerator = make_accelerator(job.recipe.training)
     main = accelerator.is_main_process
     preflight.check_output(job.out, resume=job.resume)
+    files = _files(job)
+    if job.resume:
+        preflight.check_same(job.out, job.recipe, files)
     finished = load_finished(job.out) if job.resume else None
     if finished and not _missing(job):
         return finished
@@ -71,10 +74,12 @@ def train(job: Job, report: Report | None = None) -> State:
             model, data = prepare(job, accelerator)
             treebank, gold = data.treebank, data.gold
         with _logged(job.out, report, main) as record:
+            if main:
+                preflight.save_run(job.out, files)
             state = finished or fit(model, data, accelerator, record, resume=job.resume)
             if main:
                 if not finished:
-                    describe(model, state, job)
+                    describe(model, state, job, files)
                 finish(job, treebank, gold, record, missing=_missing(job) if finished else ["export", "segmenter"])
                 save_finished(state, job.out)
                 remove_checkpoints(job.out)
@@ -82,6 +87,13 @@ def train(job: Job, report: Report | None = None) -> State:
             record({"event": "end", "best": state.best, "best_epoch": state.best_epoch, "seconds": state.seconds})
         accelerator.wait_for_everyone()
     return state
+
+
+def _files(job: Job) -> list[DataFile]:
+    """Return all files that a job reads, with their digests; of a teacher its weights."""
+    files = [DataFile.read("train", path) for path in job.train] + [DataFile.read("dev", path) for path in job.dev]
+    files += [DataFile.read("unlabelled", path) for path in job.unlabelled]
+    return [*files, DataFile.read("teacher", job.teacher / WEIGHTS)] if job.teacher else files
 
 
 def _missing(job: Job) -> list[str]:
@@ -111,8 +123,6 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
         encoder = load_encoder(recipe.model.encoder)
         network = Network(recipe.model, labels, encoder.module)
         model = Model(job.out, recipe, labels, encoder.pieces, encoder.tokenizer, encoder.config, network=network)
-    if job.resume:
-        preflight.check_same(model)
     cutter = model.cutter()
     examples = [encode(sentence, recipe.model, labels, cutter, gold=True) for sentence in gold]
     dev_examples = [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in dev]
@@ -136,11 +146,10 @@ def _teach(
     teacher.give(examples, teacher.load_soft(place, [len(sentence) for sentence in sentences]), model)
 
 
-def describe(model: Model, state: State, job: Job) -> None:
+def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) -> None:
     """Write the model card and the learning curve."""
     best = next(entry for entry in state.history if entry["epoch"] == state.best_epoch)
     encoder, recipe = portable(model.recipe.model.encoder), model.recipe
-    parts: dict[Part, Sequence[Path]] = {"train": job.train, "dev": job.dev, "unlabelled": job.unlabelled}
     card = Card(
         **asdict(recipe.card),
         version=__version__,
@@ -151,7 +160,7 @@ def describe(model: Model, state: State, job: Job) -> None:
         epochs=len(state.history),
         minutes=round(state.seconds / 60, 1),
         gigabytes=max(entry.get("gigabytes", 0.0) for entry in state.history),
-        data=tuple(DataFile.read(part, path) for part, files in parts.items() for path in files),
+        data=tuple(each for each in files if each.part != "teacher"),
         notes=f"Taught by the model in `{Path(job.teacher).name}`." if job.teacher else "",
         recipe={name: keys for name, keys in recipe.with_encoder(encoder).to_dict().items() if name != "card"},
     )
@@ -176,7 +185,10 @@ def finish(
             report({"event": "export", **asdict(export(job.out, gold))})
         if (job.out / NETWORK).is_file():
             with _warned(report):
-                report({"event": "calibration", **asdict(calibrate_folder(job.out, gold))})
+                found = calibrate_folder(job.out, gold)
+                report({"event": "calibration", **asdict(found)})
+                if not found.helps:
+                    raise ConfigError(f"the temperature is not stored, it makes the error worse: {found.describe()}")
 
 
 @contextmanager

@@ -3,18 +3,20 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
+from hexatagger.model.card import DataFile
 from hexatagger.model.config import CHARACTERS, Recipe
-from hexatagger.model.folder import CONFIG, LOCK, LOG, read_folder
+from hexatagger.model.folder import CONFIG, LOCK, LOG, RUN, read_folder, read_json, write_json
 from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.model.values import build
 from hexatagger.sentence import Sentence
 from hexatagger.train.checkpoint import find_checkpoint
 from hexatagger.train.encoder import check_encoder
-from hexatagger.train.weights import Model, portable
+from hexatagger.train.weights import portable
 
 _SHOWN = 5  # examples in a warning
 
@@ -93,22 +95,36 @@ def check_output(out: Path, *, resume: bool) -> None:
         raise ConfigError(f"{out} has no training run to resume: name another folder")
 
 
-def check_same(model: Model) -> None:
-    """Raise ConfigError if the run in the folder was begun with another network or other data."""
-    out = model.path
-    if not (out / CONFIG).is_file():
-        return
-    begun = read_folder(out)
-    before, now = begun.recipe.model, replace(model.recipe.model, encoder=portable(model.recipe.model.encoder))
-    changed = [each.name for each in fields(now) if getattr(before, each.name) != getattr(now, each.name)]
-    if changed:
-        name = changed[0]
-        raise ConfigError(
-            f"{out} was begun with model.{name} = {getattr(before, name)!r}, not {getattr(now, name)!r}: "
-            "resume with the same recipe or name another folder"
-        )
-    if begun.labels != model.labels:
-        raise ConfigError(f"{out} was begun with another treebank: resume with the same files or name another folder")
+def check_same(out: Path, recipe: Recipe, files: Sequence[DataFile]) -> None:
+    """Raise ConfigError if the run in the folder was begun with another recipe or other files."""
+    advice = "resume with the same one or name another folder"
+    if (out / CONFIG).is_file():
+        begun, now = read_folder(out).recipe.to_dict(), recipe.with_encoder(portable(recipe.model.encoder)).to_dict()
+        for section in ("model", "training"):
+            for key, value in now[section].items():
+                if (before := begun[section][key]) != value and key != "checkpoint_minutes":
+                    raise ConfigError(f"{out} was begun with {section}.{key} = {before!r}, not {value!r}: {advice}")
+    if (out / RUN).is_file():
+        try:
+            known = build(_Run, read_json(out / RUN), "run").files
+        except ConfigError as error:
+            raise FormatError(str(error), source=str(out / RUN)) from None
+        for part in ("train", "dev", "unlabelled", "teacher"):
+            old, new = ([each for each in group if each.part == part] for group in (known, files))
+            if [each.sha256 for each in old] != [each.sha256 for each in new]:
+                first, second = (", ".join(each.name for each in group) or "none" for group in (old, new))
+                changed = f"not {second}" if first != second else "whose content was another"
+                raise ConfigError(f"{out} was begun with another {part} file ({first}, {changed}): {advice}")
+
+
+def save_run(out: Path, files: Sequence[DataFile]) -> None:
+    """Write down the files of a run, for `check_same`."""
+    write_json(out / RUN, asdict(_Run(tuple(files))))
+
+
+@dataclass(frozen=True)
+class _Run:
+    files: tuple[DataFile, ...]
 
 
 @contextmanager

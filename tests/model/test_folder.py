@@ -1,0 +1,136 @@
+"""Model folders may come from anywhere: nothing in them is taken on trust."""
+
+import copy
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("onnx", reason="writing networks needs the extra 'train'")
+
+import numpy as np
+from click.testing import CliRunner
+from onnx import TensorProto, helper
+
+import hexatagger
+from hexatagger.cli import main
+from hexatagger.errors import ConfigError, FormatError, HexataggerError
+from hexatagger.model.card import Card, read_card, write_card
+from hexatagger.model.config import PieceConfig
+from hexatagger.model.folder import check_links
+from hexatagger.model.onnx import open_session
+from hexatagger.model.values import build
+from hexatagger.segment.segmenter import Segmenter
+from onnx_model import write_model
+
+VALUES = [None, True, 3, -1, 10**30, 1.5, float("inf"), "x", [], [None], [[]], {}, {"a": 1}]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = write_model(tmp_path_factory.mktemp("models") / "noise")
+    write_card(place, Card(title="Noise"))
+    return place
+
+
+def places(values: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the paths of all values in JSON, of lists only the first."""
+    if path:
+        yield path
+    items = values.items() if isinstance(values, dict) else enumerate(values[:1]) if isinstance(values, list) else ()
+    for key, value in items:
+        yield from places(value, (*path, key))
+
+
+@pytest.mark.parametrize("name", ["config.json", "labels.json", "segmenter.json", "card.json"])
+def test_values_of_other_types_are_errors_of_ours(name: str, model: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(model, tmp_path / "model"))
+    whole = json.loads((folder / name).read_text(encoding="utf-8"))
+    tried, refused = 0, list[tuple[Any, HexataggerError]]()
+    for path in places(whole):
+        for value in VALUES:
+            values = copy.deepcopy(whole)
+            inner = values
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = value
+            (folder / name).write_text(json.dumps(values), encoding="utf-8")
+            tried += 1
+            try:
+                if name == "card.json":
+                    read_card(folder)
+                elif name == "segmenter.json":
+                    Segmenter.load(folder, threads=1).segment("Dogs bark.")
+                else:
+                    hexatagger.load(folder, threads=1).parse_words([["Dogs", "bark"]])
+            except HexataggerError as error:
+                refused.append(((path, value), error))
+    assert len(refused) > tried / 3
+    assert [each for each in refused if name not in str(each[1]) and not isinstance(each[1], ConfigError)] == []
+
+
+def test_pieces_are_checked() -> None:
+    good = {"before": [101], "after": [102], "unknown": 100, "pad": 0, "limit": 510}
+    assert build(PieceConfig, good, "pieces").before == (101,)
+    for key in good:
+        for value in VALUES:
+            if value == 3 and key in ("unknown", "pad", "limit"):
+                continue
+            if value == [] and key in ("before", "after"):
+                continue
+            with pytest.raises(ConfigError, match=rf"pieces\.{key}"):
+                build(PieceConfig, good | {key: value}, "pieces")
+    with pytest.raises(ConfigError, match=r"pieces\.limit is missing"):
+        build(PieceConfig, {key: value for key, value in good.items() if key != "limit"}, "pieces")
+
+
+def external(location: str) -> bytes:
+    """Return a network whose weights are in another file."""
+    weights = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4], data_location=TensorProto.EXTERNAL)
+    weights.external_data.add(key="location", value=location)
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])]
+    graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], outputs, [weights])
+    return bytes(helper.make_model(graph, ir_version=8).SerializeToString())
+
+
+@pytest.mark.parametrize("location", ["inside.bin", "../outside.bin", "/etc/hostname"])
+def test_weights_are_not_in_other_files(location: str, model: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(model, tmp_path / "model"))
+    for place in (folder / "inside.bin", tmp_path / "outside.bin"):
+        np.arange(4, dtype=np.float32).tofile(place)
+    network = external(location)
+    padded = network.replace(b"\x08location", b"\x88\x80\x00location")  # the same to a reader of protobuf
+    for each in (network, padded, network.replace(b"\x0a\x08location", b"\x8a\x00\x08location")):
+        with pytest.raises(FormatError, match="keeps data in another file"):
+            open_session(each, source="model.onnx")
+    for name in ("model.onnx", "segmenter.onnx"):
+        shutil.copyfile(model / "model.onnx", folder / "model.onnx")
+        (folder / name).write_bytes(network)
+        with pytest.raises(FormatError, match=rf"{name}: keeps data in another file"):
+            hexatagger.load(folder).segmenter  # noqa: B018
+
+
+def test_links_are_not_followed_out_of_the_folder(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    for name in ("README.md", "config.json", "segmenter.json", "card.json"):
+        folder = Path(shutil.copytree(model, tmp_path / f"model-{name}"))
+        (folder / name).unlink()
+        (folder / name).symlink_to(tmp_path / "secret")
+        with pytest.raises(FormatError, match=rf"{name}: is a link out of the model folder"):
+            hexatagger.load(folder)
+        for command in (["info", folder], ["package", folder, tmp_path / "out", "--precision", "fp32"]):
+            result = CliRunner().invoke(main, list(map(str, command)))
+            assert result.exit_code == 1
+            assert "secret" not in result.stdout
+        assert not (tmp_path / "out").exists()
+    with pytest.raises(FormatError, match="is a link out"):
+        Segmenter.load(tmp_path / "model-segmenter.json")
+    inside = Path(shutil.copytree(model, tmp_path / "inside"))
+    (inside / "model.onnx").rename(inside / "other.onnx")
+    (inside / "model.onnx").symlink_to("other.onnx")
+    (tmp_path / "link").symlink_to(inside)
+    check_links(tmp_path / "link")
+    assert hexatagger.load(tmp_path / "link").parse_words([["Dogs"]])
