@@ -38,19 +38,26 @@ def name_of(file: File) -> str:
 def read_text(file: File) -> Iterator[str]:
     """Yield the lines of a file with their ends, unchanged."""
     name, number = name_of(file), 0
-    try:
-        with _opened(file) as stream:
-            for raw in _bounded(stream):
-                number += 1
-                if len(raw) > LONGEST_LINE:
-                    message = f"the line has more than {LONGEST_LINE:,} bytes: break it into lines"
-                    raise FormatError(message, source=name, line=number)
+    with reading(name), _opened(file) as stream:
+        for raw in _bounded(stream):
+            number += 1
+            if len(raw) > LONGEST_LINE:
+                message = f"the line has more than {LONGEST_LINE:,} bytes: break it into lines"
+                raise FormatError(message, source=name, line=number)
+            try:
                 yield raw if isinstance(raw, str) else raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"byte 0x{error.object[error.start]:02x} is not UTF-8: convert the file to UTF-8"
-        raise FormatError(message, source=name, line=number) from None
+            except UnicodeDecodeError as error:
+                message = f"byte 0x{error.object[error.start]:02x} is not UTF-8: convert the file to UTF-8"
+                raise FormatError(message, source=name, line=number) from None
+
+
+@contextlib.contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn the errors of reading and decompressing a file into a FormatError that names it."""
+    try:
+        yield
     except (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise FormatError(f"cannot be decompressed after line {number}: {error}", source=name) from None
+        raise FormatError(f"cannot be decompressed: {error}", source=name) from None
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", source=name) from None
 

@@ -7,17 +7,14 @@ is one block, however long. A block of a compressed file (`.gz`, `.xz`) is reach
 it, which costs little compared to parsing.
 """
 
-import gzip
-import lzma
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from hexatagger.errors import ConfigError, FormatError, needs
-from hexatagger.formats.files import open_binary
+from hexatagger.formats.files import open_binary, reading
 from hexatagger.formats.text import VISIBLE
 
 Source = Literal["text", "lines", "words", "conllu", "conllx"]
@@ -98,18 +95,6 @@ def check_source(path: Path, source: Source) -> None:
         raise ConfigError(f"{path} is CoNLL-U, but would be read as {source}: add --from conllu")
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file; any error is a FormatError."""
-    try:
-        with open_binary(path, "rb") as stream:
-            yield stream
-    except (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise FormatError(f"cannot be decompressed: {error}", source=str(path)) from None
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", source=str(path)) from None
-
-
 def cut_file(path: Path, source: Source, size: int) -> list[Span]:
     r"""Return the spans of a file's blocks: `size` bytes, and on to the next place where it can be cut.
 
@@ -125,7 +110,7 @@ def cut_file(path: Path, source: Source, size: int) -> list[Span]:
     begins = _Beginnings("jsonl" if suffix(path) in JSON_LINES else source)
     starts = [Span(0, None)]
     place = characters = 0
-    with opened(path) as stream:
+    with reading(str(path)), open_binary(path, "rb") as stream:
         if path.suffix not in _PACKED and path.stat().st_size <= size:
             return starts
         for number, raw in enumerate(stream, 1):

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from hexatagger.errors import FormatError
 from hexatagger.formats.conllu import parse_block
+from hexatagger.formats.files import open_binary, reading
 from hexatagger.formats.text import words_of
-from hexatagger.integrations.ray.blocks import JSON_LINES, PARQUET, Block, Source, Span, open_parquet, opened, suffix
+from hexatagger.integrations.ray.blocks import JSON_LINES, PARQUET, Block, Source, Span, open_parquet, suffix
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
@@ -50,7 +51,7 @@ def read_documents(
         yield from _records(_rows(path, block.span), source, text_column, segmenter)
         return
     start, end, offset, first = block.span
-    with opened(path) as stream:
+    with reading(str(path)), open_binary(path, "rb") as stream:
         stream.seek(start)
         raw = stream.read(-1 if end is None else end - start)
     if suffix(path) in JSON_LINES:
