@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from hexatagger.errors import ConfigError, check_choice
-from hexatagger.formats.text import restore
+from hexatagger.formats.text import ud_text
 from hexatagger.parsing.parser import load
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
@@ -67,7 +67,7 @@ def package(
         if dev:
             words = _scores(dev, parser.parse_sentences(dev), _WORDS)
             if (trial / "segmenter.json").is_file():
-                text = _scores(dev, parser.parse(restore(dev)), _TEXT)
+                text = _scores(dev, parser.parse(ud_text(dev)), _TEXT)
         card = trial / "README.md"
         if card.is_file():
             about = _section(precision, words, text, made)
