@@ -6,7 +6,7 @@ python benchmarks/model.py [MODEL]
 import sys
 
 from hexatagger import read_conllu
-from hexatagger.formats.text import restore
+from hexatagger.formats.text import ud_text
 from hexatagger.model.registry import find_model
 from hexatagger.parsing.parser import load
 from hexatagger.scoring.evaluate import evaluate
@@ -19,7 +19,7 @@ METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "Lemmas", "
 def main() -> None:
     folder = find_model(sys.argv[1] if len(sys.argv) > 1 else "en")
     parser, gold = load(folder), list(read_conllu(treebank(FILE)))
-    given = {"words": parser.parse_sentences(gold), "text": parser.parse(restore(gold))}
+    given = {"words": parser.parse_sentences(gold), "text": parser.parse(ud_text(gold))}
     figures = {
         "file": FILE,
         "megabytes": round(sum(path.stat().st_size for path in folder.iterdir()) / 1e6, 1),

@@ -37,7 +37,7 @@ from typing import Any
 
 from hexatagger import read_conllu, write_conllu
 from hexatagger.errors import HexataggerError
-from hexatagger.formats.text import restore
+from hexatagger.formats.text import ud_text
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from results import RESULTS, ROOT, load, save, treebank
@@ -176,7 +176,7 @@ def prepare(folder: Path, part: int | None) -> tuple[dict[str, Path], list[Sente
         sentences = list(itertools.islice(read_conllu(treebank(path)), most))
         files[name], files[f"{name}-text"] = folder / f"{name}.conllu", folder / f"{name}.txt"
         write_conllu(sentences, files[name])
-        files[f"{name}-text"].write_text(restore(sentences), encoding="utf-8", newline="")
+        files[f"{name}-text"].write_text(ud_text(sentences), encoding="utf-8", newline="")
         gold = sentences
     bare = list(read_conllu(files["dev"]))
     for sentence in bare:

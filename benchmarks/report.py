@@ -1,6 +1,6 @@
-"""Write the figures in README and docs from `benchmarks/results/`; with --check, only say whether they are up to date.
+"""Write the figures in README and docs from `benchmarks/results/`; with --check, only report whether they are current.
 
-A document has `<!-- figures: NAME -->` … `<!-- end -->`; what is between is replaced by the table that NAME makes here.
+A document marks a place for figures with `<!-- figures: NAME -->` … `<!-- end -->`. The function NAME below fills it.
 """
 
 import re
@@ -27,7 +27,7 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 def decode() -> str:
     result = load("decode")
-    header = ["words", "sentences/s", "words/s", "words/s, scores of pure noise", "illegal before decoding"]
+    header = ["words", "sentences/s", "words/s", "words/s, random scores", "illegal before decoding"]
     rows = [
         [
             str(row["words"]),
@@ -43,22 +43,24 @@ def decode() -> str:
     return (
         table(header, rows)
         + f"\nFrom scores to heads in batches of {result['batch']}, on one core of an {machine}, best of several runs. "
-        f"Time grows with the length to the power of {growth} from 64 to 4,096 words ({noise} on noise, where the best "
-        f"path runs deep); at 25 words it is {factor} times as fast as the plain reference. `{result['command']}`\n"
+        f"From 64 to 4,096 words, time grows with the length to the power of {growth} ({noise} with random scores, "
+        f"whose "
+        f"best path is deep). At 25 words it is {factor} times as fast as the reference program. "
+        f"`{result['command']}`\n"
     )
 
 
 def read() -> str:
     result = load("read")
     return (
-        f"EWT train is read at {result['hexatagger_words_per_second']:,} words/s, {result['factor']} times the speed "
-        f"of the `conllu` package in the same run ({result['conllu_words_per_second']:,}). `{result['command']}`\n"
+        f"hexatagger reads EWT train at {result['hexatagger_words_per_second']:,} words/s, {result['factor']} times as "
+        f"fast as the `conllu` package in the same run ({result['conllu_words_per_second']:,}). `{result['command']}`\n"
     )
 
 
 def segment() -> str:
     result = load("segment")
-    header = ["treebank", "Tokens", "Sentences", "Words", "size", "training, seconds of one core"]
+    header = ["treebank", "Tokens", "Sentences", "Words", "size", "training, core-seconds"]
     rows = [
         [
             name.removeprefix("UD_").replace("_", " "),
@@ -79,18 +81,19 @@ def model() -> str:
         for given, scores in result["scores"].items()
     ]
     return (
-        table(["given", *names], rows)
+        table(["input", *names], rows)
         + f"\nThe embedded English model ({result['megabytes']} MB, 8 bits) on the dev set of UD_English-EWT, "
-        f"CoNLL-18 F1 in percent. The model was chosen on this set. `{result['command']}`\n"
+        f"CoNLL 2018 F1 in percent. The model was selected on this set. `{result['command']}`\n"
     )
 
 
 def rate() -> str:
     result = load("speed")
     return (
-        f"{result['words_per_second']:,} words/s given words and {result['text_words_per_second']:,} words/s given raw "
-        f"text, on {result['machine']['cores']} cores of an {result['machine']['processor']}, without a GPU; the first "
-        f"tree from the shell comes after {result['first_tree_seconds']:.1f} s. `{result['command']}`\n"
+        f"{result['words_per_second']:,} words/s from words and {result['text_words_per_second']:,} words/s from raw "
+        f"text, on {result['machine']['cores']} cores of an {result['machine']['processor']}, without a GPU. In a "
+        f"shell, "
+        f"the first tree appears after {result['first_tree_seconds']:.1f} s. `{result['command']}`\n"
     )
 
 
@@ -98,25 +101,26 @@ def speed() -> str:
     result = load("speed")
     alone, imports = "sentence by sentence", "`import numpy, onnxruntime, tokenizers`"
     rows = [
-        ["parsing given words", "the network alone", result["from_words_to_network"]],
+        ["parsing words", "the network alone", result["from_words_to_network"]],
         ["parsing raw text", "the network alone", result["from_text_to_network"]],
         ["32 bits", "8 bits", result["int8_to_fp32"]],
         [f"32 bits, {alone}", "8 bits", result["int8_to_fp32_alone"]],
         ["torch", "ONNX Runtime in 32 bits", result["fp32_to_torch"]],
         [f"torch, {alone}", "ONNX Runtime in 32 bits", result["fp32_to_torch_alone"]],
-        ["the first tree from the shell", imports, result["first_tree_to_imports"]],
+        ["the first tree in a shell", imports, result["first_tree_to_imports"]],
     ]
     cells = [[one, other, f"{factor:.2f}"] for one, other, factor in rows]
-    return table(["", "takes longer than", "by a factor of"], cells) + f"\nEWT dev, within one run. {rate()}"
+    return table(["", "takes longer than", "by a factor of"], cells) + f"\nEWT dev, measured in one run. {rate()}"
 
 
 def memory() -> str:
     result = load("memory")
     sizes, step = result["megabytes"], result["step"]
     return (
-        f"Over {result['sentences']:,} sentences ({result['words']:,} words) in one stream the parser's process takes "
-        f"{sizes[0]:.0f} MB after the first {step:,} sentences and {sizes[-1]:.0f} MB after the last, at most "
-        f"{max(sizes):.0f} MB in between. `{result['command']}`\n"
+        f"While it parses a stream of {result['sentences']:,} sentences ({result['words']:,} words), the process uses "
+        f"{sizes[0]:.0f} MB after the first {step:,} sentences and {sizes[-1]:.0f} MB after the last, with a maximum "
+        f"of "
+        f"{max(sizes):.0f} MB. `{result['command']}`\n"
     )
 
 
@@ -132,31 +136,31 @@ def serve() -> str:
 
     rows = [row(str(run["clients"]), run) for run in result["runs"]]
     alone = result["one_call_per_request"]
-    rows.append(row(f"{alone['clients']}, one call a request", alone))
+    rows.append(row(f"{alone['clients']}, without batching", alone))
     return (
         table(header, rows)
-        + f"\nOne sentence of EWT dev a request, {result['seconds']:.0f} s each, clients and service on the same "
-        f"{result['machine']['cores']} cores; every client checks its own answers. Taking requests together gains a "
-        f"factor of {result['batching_gain']} at {alone['clients']} clients. `{result['command']}`\n"
+        + f"\nOne sentence of EWT dev per request, {result['seconds']:.0f} s per row, clients and service on the same "
+        f"{result['machine']['cores']} cores. Every client checks its answers. Batching requests gains a factor of "
+        f"{result['batching_gain']} with {alone['clients']} clients. `{result['command']}`\n"
     )
 
 
 def accuracy() -> str:
     names = {
-        "hexatagger": "hexatagger, as the recipe is",
+        "hexatagger": "hexatagger, recipe as it is",
         "pointers": "hexatagger with pointers",
-        "pairs": "hexatagger with pointers and pairs",
+        "pairs": "hexatagger with pointers and relations given the head",
     }
     return _compared([*names, "biaffine, projective", "biaffine, all trees"], names, spare={"pointers", "pairs"})
 
 
 def hidden() -> str:
     names = {
-        "linear": "linear layers alone",
-        "hidden": "with a hidden layer",
-        "pointers": "with pointers below it",
-        "pairs": "with relations for pairs besides",
-        "hexatagger": "as the recipe is",
+        "linear": "base system: linear layers",
+        "hidden": "+ hidden layer",
+        "pointers": "+ pointers",
+        "pairs": "+ relations given the head",
+        "hexatagger": "recipe as it is",
     }
     return _compared(list(names), names)
 
@@ -179,9 +183,9 @@ def lift() -> str:
 
 
 def _compared(sides: list[str], names: dict[str, str], spare: Collection[str] = ()) -> str:
-    """Return a table of the treebanks in which at least two of the sides were trained, by the seeds common to them.
+    """Return a table of all treebanks on which at least two sides were trained, over the seeds that they share.
 
-    Sides that can be spared are left out where they were trained with fewer seeds than the others.
+    A `spare` side is left out where it was trained with fewer seeds than the others.
     """
     rows, budgets = [], []
     for path in sorted(RESULTS.glob("accuracy-*.json")):
@@ -205,8 +209,8 @@ def _compared(sides: list[str], names: dict[str, str], spare: Collection[str] = 
     if not rows:
         raise FileNotFoundError("accuracy")
     return (
-        table(["treebank", "", "UAS", "LAS", "minutes a run"], rows)
-        + f"\nDev, gold words, CoNLL-18, mean and standard deviation. {'; '.join(budgets)}. "
+        table(["treebank", "", "UAS", "LAS", "minutes per run"], rows)
+        + f"\nDev, gold words, CoNLL 2018, mean and standard deviation. {'; '.join(budgets)}. "
         "`python benchmarks/accuracy.py`\n"
     )
 
@@ -229,9 +233,9 @@ def trained() -> str:
         for each in sorted(result["models"], key=lambda each: float(each["LAS"]))
     ]
     return (
-        table(["32 bits", *metrics, "epochs", "minutes each", "GB"], rows)
-        + f"\n{result['treebank']}, all of train, dev with gold words, CoNLL-18; minutes on "
-        f"{result['machine']['cores']} cores that had other things to do, memory at its peak (–: not recorded). "
+        table(["32 bits", *metrics, "epochs", "minutes per epoch", "GB"], rows)
+        + f"\n{result['treebank']}, all of train, dev with gold words, CoNLL 2018. Minutes on "
+        f"{result['machine']['cores']} cores that other jobs used too; peak memory (–: not recorded). "
         "`python benchmarks/accuracy.py trained`\n"
     )
 
@@ -244,19 +248,21 @@ def illegal() -> str:
         scores = [f"{result[how][metric]:.2f}" for how in ("greedy", "exact") for metric in ("UAS", "LAS")]
         scores += [f"{result['voted'][metric]:.2f}" if "voted" in result else "–" for metric in ("UAS", "LAS")]
         rows.append([f"{result['treebank'].removeprefix('UD_')}, {result['model']}", share, *scores])
-    kinds = [f"{metric} {how}" for how in ("repaired", "exact", "with votes") for metric in ("UAS", "LAS")]
+    kinds = [f"{metric} {how}" for how in ("repaired", "exact", "reranked") for metric in ("UAS", "LAS")]
     header = ["", "sentences without a tree", *kinds]
     return table(header, rows) + "\n`python benchmarks/accuracy.py illegal`\n"
 
 
 def efficiency() -> str:
     result = load("efficiency")
+    # These are keys of the result too.
     parts = [f"{part}, {unit}" for part in ("whole", "after the encoder") for unit in ("sentences/s", "peak MB")]
     rows = [[str(row["words"]), row["parser"], *(f"{row[part]:,}" for part in parts)] for row in result["table"]]
     return (
         table(["words", "parser", *parts], rows)
-        + f"\nThe same encoder (MiniLM) under both, in torch on {result['machine']['cores']} cores, batches of "
-        f"{result['batch']}; memory beyond the loaded model. `{result['command']}`\n"
+        + f"\nBoth parsers use the same encoder (MiniLM), in torch on {result['machine']['cores']} cores, in batches "
+        f"of "
+        f"{result['batch']}. Memory is counted beyond the loaded model. `{result['command']}`\n"
     )
 
 
@@ -264,8 +270,8 @@ def install() -> str:
     result = load("install")
     heaviest = [f"{name} {size / 1e6:.0f}" for name, size in list(result["packages"].items())[:4]]
     return (
-        f"A plain install takes {result['bytes'] / 1e6:.0f} MB with all that it needs ({result['platform']}); the "
-        f"heaviest parts are {', '.join(heaviest[:-1])} and {heaviest[-1]} MB. `{result['command']}`\n"
+        f"A plain install takes {result['bytes'] / 1e6:.0f} MB including its dependencies ({result['platform']}). The "
+        f"largest parts are {', '.join(heaviest[:-1])} and {heaviest[-1]} MB. `{result['command']}`\n"
     )
 
 
@@ -275,17 +281,18 @@ def corpora() -> str:
     prices, sizes = corpus["assumptions"]["dollars_per_core_hour"], corpus["terabytes"]
     header = ["10 billion words", *(f"{int(cores):,} core{'s' * (cores != '1')}" for cores in corpus["hours"])]
     times = [f"{each:.1f} hours" if each < 48 else f"{each / 24:,.0f} days" for each in corpus["hours"].values()]
-    costs = [f"{corpus['dollars'][name]:,} US$ at {price} US$ an hour ({name})" for name, price in prices.items()]
+    costs = [f"{corpus['dollars'][name]:,} US$ at {price} US$ per hour ({name})" for name, price in prices.items()]
     return (
-        f"On {result['cores']} cores of an {result['machine']['processor']}, raw text of EWT train "
-        f"({result['words']['whole']:,} words), whole commands, median of {result['rounds']}: `hexatagger corpus` takes"
-        f" {result['ray_to_workers']} times as long as `parse --workers {result['cores']}`, start included "
-        f"({start['ray']} s against {start['workers']} s), and {result['ray_to_workers_without_start']} times without "
-        f"it. A core parses {rates['ray']:,} words/s on Ray, **{corpus['words_per_day_and_core'] / 1e6:,.0f} million "
-        f"words a day**. `{result['command']}`\n\n"
+        f"On {result['cores']} cores of an {result['machine']['processor']}, with the raw text of EWT train "
+        f"({result['words']['whole']:,} words), median of {result['rounds']} runs: `hexatagger corpus` takes "
+        f"{result['ray_to_workers']} times as long as `hexatagger parse --workers {result['cores']}` including its "
+        f"start ({start['ray']} s vs {start['workers']} s), and {result['ray_to_workers_without_start']} times as long "
+        f"without it. On Ray, one core parses {rates['ray']:,} words/s, "
+        f"**{corpus['words_per_day_and_core'] / 1e6:,.0f} million words per day**. `{result['command']}`\n\n"
         + table(header, [["time", *times]])
-        + f"\n**{corpus['core_hours']:,} core-hours**: {' or '.join(costs)}. The text takes {sizes['text']} TB, its "
-        f"trees {sizes['CoNLL-U']} TB as CoNLL-U and {sizes['CoNLL-U packed']} TB packed; a process takes about "
+        + f"\n**{corpus['core_hours']:,} core-hours**: {' or '.join(costs)}. The text takes {sizes['text']} TB, the "
+        f"trees take {sizes['CoNLL-U']} TB as CoNLL-U and {sizes['CoNLL-U packed']} TB compressed. A process uses "
+        f"about "
         f"{result['megabytes_of_a_process']} MB of memory.\n"
     )
 
@@ -298,15 +305,19 @@ def calibration() -> str:
     kept = [[f"{row['coverage']} %", f"{row['LAS']:.2f}", f"{row['least sure']:.2f}"] for row in by_coverage]
     one, other = (half["tags"] for half in result["temperatures of halves"])
     return (
-        table(["expected calibration error", "as it comes", "calibrated"], rows)
-        + f"\nThe embedded English model on EWT dev ({result['words']:,} words, UAS {result['UAS']:.2f}), every other "
-        f"sentence judged with the temperatures of the others: {one} and {other} for tags, "
-        f"{result['temperature']['tags']} on all of dev. Fitted on train, where the network has a UAS of "
-        f"{train['UAS']:.2f}, it would be {train['temperature']['tags']}. `{result['command']}`\n\n"
-        + table(["words kept, the surest ones", "LAS", "least probability of a head"], kept)
+        table(["expected calibration error", "uncalibrated", "calibrated"], rows)
+        + f"\nThe embedded English model on EWT dev ({result['words']:,} words, UAS {result['UAS']:.2f}). Each half "
+        f"of the "
+        f"sentences is evaluated with the temperature fitted on the other half: {one} and {other} for tags, compared "
+        f"with "
+        f"{result['temperature']['tags']} on all of dev. On train, where the network has a UAS of "
+        f"{train['UAS']:.2f}, the "
+        f"fit would give {train['temperature']['tags']}. `{result['command']}`\n\n"
+        + table(["most probable words kept", "LAS", "lowest probability of a head"], kept)
         + f"\nParsing takes {cost['both']:.2f} times as long with probabilities and the 5 best trees "
-        f"({cost['probabilities']:.2f} with probabilities only, {cost['5 best trees']:.2f} with the trees only), in "
-        f"turns in one run on {result['machine']['cores']} cores.\n"
+        f"({cost['probabilities']:.2f} with probabilities only, {cost['5 best trees']:.2f} with the trees only), "
+        f"measured "
+        f"alternately in one run on {result['machine']['cores']} cores.\n"
     )
 
 
@@ -314,10 +325,10 @@ def peers() -> str:
     result = load("peers")
     ran = {name: row for name, row in result["peers"].items() if "words_per_second" in row}
     header = ["", "LAS", "UAS", "LAS from text", "words/s, 1 thread", "2 threads", "peak MB", "first tree"]
-    header += ["installed MB", "model MB", "training, minutes of a core"]
+    header += ["installed MB", "model MB", "training, core-minutes"]
     rows = []
     for row in ran.values():
-        training = "brought along" if row.get("brought") else f"{row['core_minutes']:.0f}{', stopped' * row['stopped']}"
+        training = "included" if row.get("brought") else f"{row['core_minutes']:.0f}{', stopped' * row['stopped']}"
         installed = f"{row['installed_megabytes']:,.0f}"
         if row["graphics_megabytes"]:
             installed += f" ({row['installed_megabytes'] - row['graphics_megabytes']:,.0f} without CUDA)"
@@ -338,21 +349,23 @@ def peers() -> str:
     notes += [f"{row['title']} from text: {row['text_problem']}." for row in ran.values() if row.get("text_problem")]
     return (
         table(header, rows)
-        + f"\n{_better(ran)}\n\nEWT dev ({result['words']:,} words), CoNLL-18; training on EWT train with each parser's"
-        f" own defaults for at most {result['minutes']:.0f} minutes of both cores, on an "
-        f"{result['machine']['processor']}; hexatagger's model was not trained here: it learnt "
-        "from a larger model too, and from text without trees. All were chosen on this set. "
+        + f"\n{_better(ran)}\n\nEWT dev ({result['words']:,} words), CoNLL 2018. Each parser was trained on EWT "
+        f"train with"
+        f" its defaults, for at most {result['minutes']:.0f} minutes on both cores of an "
+        f"{result['machine']['processor']}. The model of hexatagger was not trained in this run: it was distilled "
+        f"from a "
+        "larger model, also on text without trees. All models were selected on this set. "
         f"{' '.join([*notes, ''])}`{result['command']}`\n"
     )
 
 
 def _rate(row: dict[str, Any], threads: int) -> int:
     rounds: list[int] = row["words_per_second"][str(threads)]
-    return max(rounds)  # others on the machine only ever take something away
+    return max(rounds)  # other jobs on the machine can only make it slower
 
 
 def _better(ran: dict[str, Any]) -> str:
-    """Say who is ahead of hexatagger, and in what."""
+    """List what other parsers do better than hexatagger, and by how much."""
     own = ran.get("hexatagger")
     if own is None or len(ran) == 1:
         return ""
@@ -360,11 +373,11 @@ def _better(ran: dict[str, Any]) -> str:
         ("LAS from words", True, lambda row: row["words"]["LAS"]),
         ("LAS from text", True, lambda row: row["text"] and row["text"]["LAS"]),
         ("speed with one thread", True, lambda row: _rate(row, 1)),
-        ("speed with two", True, lambda row: _rate(row, 2)),
+        ("speed with two threads", True, lambda row: _rate(row, 2)),
         ("memory", False, lambda row: row["peak_megabytes"]),
         ("time to the first tree", False, lambda row: row["first_seconds"]),
         ("installed size", False, lambda row: row["installed_megabytes"]),
-        ("size of the model", False, lambda row: row["model_megabytes"]),
+        ("model size", False, lambda row: row["model_megabytes"]),
     ]
     ahead, first = [], []
     for kind, more, get in kinds:
@@ -377,16 +390,15 @@ def _better(ran: dict[str, Any]) -> str:
         ordered = sorted(better.items(), key=lambda item: -sign * item[1])
         names = " and ".join(f"{title} ({_times(kind, more, value, mine)})" for title, value in ordered)
         ahead.append(f"{kind}: {names}")
-    told = f"**What others do better** — {'; '.join(ahead)}." if ahead else "Nobody is ahead in any of these."
-    return told + (f" hexatagger is first in {', '.join(first)}." if first and ahead else "")
+    told = f"**What others do better**: {'; '.join(ahead)}." if ahead else "No other parser is better in any of these."
+    return told + (f" hexatagger is best in {', '.join(first)}." if first and ahead else "")
 
 
 def _times(kind: str, more: bool, value: float, mine: float) -> str:
-    """Say how far ahead: points of a score, times of all else."""
+    """Say how much better: points of a score, a factor of everything else."""
     if kind.startswith("LAS"):
-        return f"by {value - mine:.2f}"
-    factor = value / mine if more else mine / value
-    return f"{factor:.1f} times {'as fast' if more else 'less'}"
+        return f"{value - mine:.2f} points more"
+    return f"{value / mine:.1f} times as fast" if more else f"{100 * value / mine:.2g} % of hexatagger's"
 
 
 FIGURES: dict[str, Callable[[], str]] = {
@@ -415,7 +427,7 @@ FIGURES: dict[str, Callable[[], str]] = {
 
 
 def filled(text: str) -> str:
-    """Return a document with all its figures filled in."""
+    """Return a document with its figures filled in."""
 
     def made(match: re.Match[str]) -> str:
         try:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from hexatagger import read_conllu
-from hexatagger.formats.text import restore
+from hexatagger.formats.text import ud_text
 from hexatagger.model.folder import SEGMENTER_FILES
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.train.segmenter.loop import train_segmenter
@@ -47,7 +47,7 @@ def measure(name: str, models: Path, config: SegmenterConfig) -> dict[str, Any]:
     learnt, judged = ([sentence for file in files for sentence in read_conllu(file)] for files in (train, dev))
     scores = train_segmenter(learnt, judged, models / name, config=config, report=report)
     spent = round(time.perf_counter() - began[0]), round(time.process_time() - began[1])
-    text = restore(sentence for file in dev for sentence in read_conllu(file))
+    text = ud_text(sentence for file in dev for sentence in read_conllu(file))
     segmenter = Segmenter.load(models / name, threads=1)
     seconds = []
     for _ in range(ROUNDS):

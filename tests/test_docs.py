@@ -25,7 +25,7 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name: str) -> None:
-    if ".nn" in name:
+    if ".train" in name and ".cli" not in name:
         pytest.importorskip("torch", reason="needs the extra [train]")
     if ".server" in name:
         pytest.importorskip("starlette", reason="needs the extra [serve]")

@@ -93,7 +93,7 @@ def test_the_result_does_not_depend_on_windows(text: str, window: int, batch: in
         patch.setattr(segment, "_WINDOW", window)
         patch.setattr(segment, "_WINDOWS", 2)
         patch.setattr(segment, "_BATCH", batch)
-        patch.setattr(rawtext, "_PIECE", batch)
+        patch.setattr(rawtext, "_BLOCK", batch)
         assert [conllu(each.segment(text)) for each in (NOISE, SPACED)] == whole
         patch.setattr(segment, "cut", lambda chunks, breaks: cut(chunks, breaks, longest=batch))
         assert [conllu(each.segment(text)) for each in (NOISE, SPACED)] == whole
@@ -276,7 +276,7 @@ def test_what_is_wrong_with_a_folder_is_said(tmp_path: Path) -> None:
     (tmp_path / JSON).write_text("{}")
     (tmp_path / ONNX).write_bytes(b"x")
     pytest.importorskip("onnxruntime")
-    assert "segmenter.json: is not the description of a segmenter" in said()
+    assert "segmenter.json: is not a valid segmenter description" in said()
     (tmp_path / JSON).write_text('{"format": 99}')
     assert "format 99 is newer" in said()
     (tmp_path / JSON).write_text(to_json(NOISE.settings, REWRITES))

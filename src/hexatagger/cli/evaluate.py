@@ -97,13 +97,13 @@ def evaluate(
 def _parse_and_score(gold: str, model: str, metric: "Metric", roots: "Roots", source: str) -> "Evaluation":
     """Parse the words of a gold file, or its raw text, and score the result."""
     from hexatagger.formats.conllu import read_conllu
-    from hexatagger.formats.text import restore
+    from hexatagger.formats.text import ud_text
     from hexatagger.parsing.parser import load
     from hexatagger.scoring.evaluate import evaluate as score
 
     parser = load(model)
     sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
-    parsed = parser.parse(restore(sentences)) if source == "text" else parser.parse_sentences(sentences)
+    parsed = parser.parse(ud_text(sentences)) if source == "text" else parser.parse_sentences(sentences)
     return score(sentences, parsed, metric=metric, names=(gold, f"model {model}"))
 
 

@@ -3,8 +3,10 @@ r"""Text ⇄ Sentences: the offsets of tokens in a text, and the exact text that
 White space between tokens is kept in MISC as UDPipe does it (https://ufal.mff.cuni.cz/udpipe/2/users-manual): nothing
 for one space, `SpaceAfter=No` for no space, `SpacesAfter=` for anything else, `SpacesBefore=` for what precedes the
 first token, `SpacesInToken=` where the spaces inside a token differ from those in its form. Escapes are
-`\s \t \r \n \p \\`. `TokenRange=start:end` counts characters. So `restore` returns exactly the original text, even from
-a file that was written and read again. Only a text without tokens is lost, because there is no word to store it with.
+`\s \t \r \n \p \\`, and `\uXXXX` for other control characters and line separators, which other readers take for line
+ends; `\f`, `\v` and `\xXX` are read too. `TokenRange=start:end` counts characters. So `restore` returns exactly the
+original text, even from a file that was written and read again. Only a text without tokens is lost, because there is no
+word to store it with.
 
 Nothing here needs a model: `segment` finds the tokens.
 """
@@ -31,7 +33,11 @@ _BETWEEN_SPACES = re.compile(rf"{VISIBLE.pattern}[^ \t\n\r\x0b\x0c\x1c-\x1e\x85\
 _BLOCK = 1 << 14  # characters searched at once
 
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p"}
-_UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
+_UNESCAPES = {escape: character for character, escape in _ESCAPES.items()} | {"\\f": "\f", "\\v": "\v"}
+_ESCAPED = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|.)", re.DOTALL)
+_UNSAFE = re.compile(r"[\\ |\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_OPENING = re.compile(r"#\s*new(?:par|doc)(?:\s|$)", re.IGNORECASE)
+_LINE = 80  # characters from which on UD's converter starts a new line
 
 
 def escape(spaces: str) -> str:
@@ -40,12 +46,20 @@ def escape(spaces: str) -> str:
     >>> escape(" \n"), unescape("\\s\\n")
     ('\\s\\n', ' \n')
     """
-    return "".join(_ESCAPES.get(character, character) for character in spaces)
+    return _UNSAFE.sub(lambda match: _ESCAPES.get(match[0], f"\\u{ord(match[0]):04X}"), spaces)
 
 
 def unescape(value: str) -> str:
-    """Undo `escape`."""
-    return re.sub(r"\\.", lambda match: _UNESCAPES.get(match[0], match[0]), value)
+    r"""Undo `escape`; the escapes of other tools are read too, and unknown ones are kept.
+
+    >>> unescape("\\u00A0\\xA0\\q")
+    '\xa0\xa0\\q'
+    """
+
+    def character(match: re.Match[str]) -> str:
+        return chr(int(match[0][2:], 16)) if len(match[0]) > 2 else _UNESCAPES.get(match[0], match[0])
+
+    return _ESCAPED.sub(character, value)
 
 
 class Token(NamedTuple):
@@ -177,13 +191,14 @@ def surfaces(sentences: Iterable[Sentence]) -> Iterator[tuple[str, str, Word | M
     held: tuple[str, str, Word | Multiword | None, bool] | None = None
     for sentence in sentences:
         tokens = sentence.tokens
-        opens = any(line.startswith(("# newpar", "# newdoc")) for line in sentence.comments)
+        opens = _opens(sentence)
         for number, token in enumerate(tokens):
-            values = dict(each.split("=", 1) for each in token.misc.split("|") if "=" in each)
+            values = _misc(token)
             before = unescape(values.get("SpacesBefore", ""))
             if held:
                 gap = held[1] + before
-                if opens and number == 0 and not PARAGRAPHS.search(gap):
+                starts = (opens and number == 0) or values.get("NewPar") == "Yes"
+                if starts and not PARAGRAPHS.search(gap):
                     gap = "\n\n"
                 yield held[0], gap, held[2], held[3]
             elif before:
@@ -194,6 +209,70 @@ def surfaces(sentences: Iterable[Sentence]) -> Iterator[tuple[str, str, Word | M
             held = unescape(values.get("SpacesInToken", "")) or token.form, after, token, number == len(tokens) - 1
     if held:
         yield held
+
+
+def _opens(sentence: Sentence) -> bool:
+    """Say whether a comment starts a paragraph or a document."""
+    return any(_OPENING.match(line) for line in sentence.comments)
+
+
+def _misc(token: Word | Multiword) -> dict[str, str]:
+    """Return the values of MISC; `_` as a value is none."""
+    pairs = (each.split("=", 1) for each in token.misc.split("|") if "=" in each)
+    return {key: value for key, value in pairs if value != "_"}
+
+
+def ud_text(sentences: Iterable[Sentence]) -> str:
+    r"""Return raw text as UD publishes it, for scores that can be compared: what UD's `conllu_to_text.pl` prints.
+
+    Tokens are separated by one space unless `SpaceAfter=No`, paragraphs by an empty line. Lines are wrapped at 80
+    characters. Other white space in MISC is ignored. The converter's option for Chinese and Japanese, which also wraps
+    text without spaces, is not implemented.
+
+    >>> ud_text([Sentence.from_words(["Hi", "you"]), Sentence([Word(1, "Ho", misc="SpaceAfter=No")], ["# newpar"])])
+    'Hi you \n\nHo\n'
+    """
+    lines: list[str] = []
+    line, first, glued = "", True, False
+
+    def end_paragraph() -> None:
+        lines.extend([line, ""] if line else [""])
+
+    for sentence in sentences:
+        opens, first = _opens(sentence) and not first, False
+        part = ""
+        for token in sentence.tokens:
+            values = _misc(token)
+            if values.get("NewPar") == "Yes":
+                if opens:
+                    end_paragraph()
+                    line, opens = "", False
+                line = _wrap(line + part, lines, glued=False)
+                lines += [line, ""]
+                line = part = ""
+            glued = values.get("SpaceAfter") == "No"
+            part += token.form + ("" if glued else " ")
+        if opens:
+            end_paragraph()
+            line = ""
+        line = _wrap(line + part, lines, glued=glued)
+    return "".join(f"{each}\n" for each in [*lines, *([line] if line else [])])
+
+
+def _wrap(text: str, lines: list[str], *, glued: bool) -> str:
+    """Move full lines from a text to `lines`; return the rest. `glued` text without a space waits for what follows."""
+    while len(text) >= _LINE:
+        fitting = (place for place in range(_LINE, 0, -1) if text[place : place + 1].isspace())
+        place = next(fitting, 0) or next((place for place in range(1, len(text)) if text[place].isspace()), 0)
+        if place:
+            lines.append(text[:place])
+            text = text[place + 1 :]
+        elif glued:
+            break
+        else:
+            lines.append(text)
+            text = ""
+    return text
 
 
 def words_of(chunks: Iterable[str], *, offset: int = 0) -> Iterator[Sentence]:

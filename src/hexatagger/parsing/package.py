@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from hexatagger.errors import ConfigError, check_choice
-from hexatagger.formats.text import restore
+from hexatagger.formats.text import ud_text
 from hexatagger.model.card import Kept, Packaged, update_card
 from hexatagger.model.folder import NETWORK, NETWORK_INT8, RUNNING_FILES, SEGMENTER_FILES, check_links, has_segmenter
 from hexatagger.parsing.parser import load
@@ -51,11 +51,11 @@ def package(
         parser = load(trial)
         words = text = dict[str, float]()
         if dev:
-            # only what the model predicts: what it does not comes from gold
+            # only what the model predicts: the rest would come from gold
             names = ["UAS", "LAS", *(score for task, score in _SCORES.items() if task in parser.config.tasks)]
             words = _scores(dev, parser.parse_sentences(dev), names)
             if has_segmenter(trial):
-                text = _scores(dev, parser.parse(restore(dev)), [*_SEGMENTATION, *names])
+                text = _scores(dev, parser.parse(ud_text(dev)), [*_SEGMENTATION, *names])
         found = Packaged(precision, words, text, command)
         update_card(trial, package=found)
         trial.rename(out)

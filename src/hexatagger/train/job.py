@@ -17,7 +17,7 @@ from accelerate.utils import set_seed
 
 from hexatagger import __version__
 from hexatagger.errors import ConfigError, HexataggerError
-from hexatagger.model.card import Card, DataFile, Part, write_card
+from hexatagger.model.card import Card, DataFile, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
 from hexatagger.model.folder import CURVE, LOG, NETWORK, SOFT_TAGS, WEIGHTS, has_segmenter
 from hexatagger.parsing.calibrate import calibrate_folder

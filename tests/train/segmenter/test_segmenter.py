@@ -152,7 +152,7 @@ def test_the_result_does_not_depend_on_windows_chunks_or_threads(
         assert set(pool.map(lambda _: conllu(segmenter.segment(text)), range(8))) == {whole}
     monkeypatch.setattr("hexatagger.segment.segmenter._WINDOW", 37)
     monkeypatch.setattr("hexatagger.segment.segmenter._BATCH", 100)
-    monkeypatch.setattr("hexatagger.formats.text._PIECE", 50)
+    monkeypatch.setattr("hexatagger.formats.text._BLOCK", 50)
     assert conllu(segmenter.segment(text)) == whole
 
 
