@@ -24,6 +24,7 @@ Roots = Literal["any", "one", "attach"]
 ATTACHED = "dep"
 """The relation of a second or later root after `roots="attach"`: "unspecified" in both UD and Stanford Dependencies."""
 
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 EMPTY_FORM = "FORM is empty: write the word, or '_' if it has none"
 
 
@@ -60,12 +61,23 @@ def write_conllu(sentences: Iterable[Sentence], target: File, *, format: Format 
 
 
 def format_sentence(sentence: Sentence, *, format: Format = "conllu") -> str:  # noqa: A002
-    """Return the lines of a sentence, with the empty line at the end."""
-    if format == "conllx":
-        lines = ["\t".join(word.columns) for word in sentence.words]
-    else:
-        lines = [*sentence.comments, *("\t".join(row.columns) for row in sentence.rows())]
-    return "\n".join([*lines, "", ""])
+    """Return the lines of a sentence, with the empty line at the end; raise FormatError if a value would break one."""
+    comments = [] if format == "conllx" else sentence.comments
+    rows = ["\t".join(row.columns) for row in (sentence.words if format == "conllx" else sentence.rows())]
+    text = "\n".join([*comments, *rows, "", ""])
+    if text.count("\n") > len(comments) + len(rows) + 1 or "\r" in text or any(row.count("\t") > 9 for row in rows):
+        raise FormatError(_what_breaks(sentence))
+    return text
+
+
+def _what_breaks(sentence: Sentence) -> str:
+    """Name the value that would break a line."""
+    for comment in sentence.comments:
+        if "\n" in comment or "\r" in comment:
+            return f"comment {_shorten(comment)!r} contains a line end: remove it"
+    values = ((row.columns[0], *each) for row in sentence.rows() for each in zip(COLUMNS, row.columns, strict=True))
+    identifier, name, value = next(each for each in values if not set("\t\n\r").isdisjoint(each[2]))
+    return f"ID {identifier}: {name} {_shorten(value)!r} contains a tab or line end: remove it"
 
 
 def parse_block(
@@ -75,6 +87,8 @@ def parse_block(
     sentence = Sentence([])
     words = sentence.words
     for offset, line in enumerate(block):
+        if "\r" in line:
+            raise FormatError("a carriage return inside the line: remove it", source=name, line=first_line + offset)
         columns = line.split("\t")
         # The common case first: a word line, its ID the next number.
         if len(columns) == 10 and columns[0] == str(len(words) + 1):
@@ -95,7 +109,9 @@ def _head(text: str, name: str, line: int) -> int:
     """Parse HEAD; only the canonical spelling of a number is accepted."""
     if _is_number(text):
         return int(text)
-    raise FormatError(f"HEAD '{text}' is not a number: write the ID of the head, 0 or '_'", source=name, line=line)
+    raise FormatError(
+        f"HEAD '{_shorten(text)}' is not a number: write the ID of the head, 0 or '_'", source=name, line=line
+    )
 
 
 def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, extended: bool) -> None:
@@ -109,6 +125,8 @@ def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, ex
         if extended:
             raise wrong("a comment after the first word: move it before the words of its sentence")
         raise wrong("CoNLL-X has no comments: read the file as CoNLL-U")
+    if len(columns) == 1 and not columns[0][0].isdigit():
+        raise wrong(f"this is not CoNLL-U: '{_shorten(columns[0])}' has no tabs; read plain text with --from text")
     if len(columns) != 10:
         hint = "" if len(columns) > 1 else " (are they separated by spaces instead of tabs?)"
         raise wrong(f"{len(columns)} columns instead of 10, separated by tabs{hint}: '{_shorten(' '.join(columns))}'")
@@ -133,7 +151,7 @@ def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, ex
         raise wrong(f"ID '{identifier}' is out of order: the next word here is '{done + 1}'")
     else:
         allowed = "a number, a range like 3-4 or an empty node like 3.1" if extended else "a number"
-        raise wrong(f"ID '{identifier}' is not {allowed}")
+        raise wrong(f"ID '{_shorten(identifier)}' is not {allowed}")
 
 
 def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: int, roots: Roots) -> None:
@@ -185,8 +203,8 @@ def _attach(sentence: Sentence) -> None:
 
 
 def _is_number(text: str) -> bool:
-    """Say whether this is a number in its canonical spelling."""
-    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
+    """Say whether this is a number in its canonical spelling; Python itself refuses to read very long ones."""
+    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and len(text) <= 9
 
 
 def _shorten(text: str, limit: int = 60) -> str:
