@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from hexatagger import FormatError, Sentence, TreeError, read_conllu, write_conllu
+from hexatagger import FormatError, Sentence, TreeError, Word, read_conllu, write_conllu
 from hexatagger.errors import ConfigError
 from hexatagger.formats.conllu import Format, Roots, format_sentence
 from strategies import sentences
@@ -60,6 +60,35 @@ def test_what_is_written_is_read_again(sentence: Sentence) -> None:
 def test_crlf_and_byte_order_mark() -> None:
     plain = "# text = w1 w2\n" + rows(2, 0)
     assert read(("\ufeff" + plain.replace("\n", "\r\n")).encode()) == read(plain)
+
+
+def test_several_carriage_returns_are_one_line_end() -> None:
+    plain = "# text = w1 w2\n" + rows(2, 0)
+    assert written(read(plain.replace("\n", "\r\r\n").encode())) == plain
+
+
+def test_a_last_sentence_without_an_empty_line_is_read_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    assert read(rows(0) + rows(2, 0)[:-1]) == read(rows(0) + rows(2, 0))
+    assert [record.getMessage() for record in caplog.records] == [
+        "<stream>:4: no empty line after the last sentence: the file may be cut off"
+    ]
+    assert read(rows(0)[:-2]) == read(rows(0))
+
+
+@pytest.mark.parametrize("form", ["a\tb", "a\nb", "a\r", "a\rb"])
+@pytest.mark.parametrize("format_", ["conllu", "conllx"])
+def test_forms_that_would_break_a_line_are_refused(form: str, format_: Format) -> None:
+    sentence = Sentence([Word(1, "x"), Word(2, form)])
+    with pytest.raises(FormatError, match=r"ID 2: FORM .* contains a tab or line end: remove it"):
+        format_sentence(sentence, format=format_)
+
+
+def test_other_columns_and_comments_that_would_break_a_line_are_refused() -> None:
+    with pytest.raises(FormatError, match=r"ID 1: MISC .* contains a tab or line end"):
+        Sentence([Word(1, "x", misc="a\n")]).to_conllu()
+    with pytest.raises(FormatError, match=r"comment .* contains a line end"):
+        Sentence([Word(1, "x")], ["# a\nb"]).to_conllu()
+    assert "# a\tb" in Sentence([Word(1, "x")], ["# a\tb"]).to_conllu()
 
 
 def test_unusual_spaces_stay_inside_words() -> None:
@@ -147,8 +176,12 @@ BAD: list[tuple[str, str | bytes, Roots, int, str]] = [
     ("cycle beside roots", rows(0, 3, 2, 0), "attach", 2, "the heads run in a cycle"),
     ("empty form", ROW.format(1, "", 0, "root") + "\n\n", "any", 1, "FORM is empty"),
     ("utf-8", b"# fine\n1\tcaf\xe9\t_\t_\t_\t_\t0\troot\t_\t_\n\n", "any", 2, "byte 0xe9 is not UTF-8"),
-    ("cut off", rows(0) + rows(2, 0)[:-2], "any", 4, "the last sentence is not closed by an empty line"),
-    ("cut off in a line", rows(2, 0)[:-8], "any", 2, "the last sentence is not closed by an empty line"),
+    ("cut off in a line", rows(2, 0)[:-8], "any", 2, "columns instead of 10"),
+    ("plain text", "It rained.\nWe stayed.\n", "any", 1, "this is not CoNLL-U: 'It rained.' has no tabs"),
+    ("long id", ROW.format("9" * 5000, "x", 0, "root") + "\n\n", "any", 1, "999…' is not a number, a range"),
+    ("long range", ROW.format("1-" + "9" * 5000, "x", "_", "_") + "\n" + rows(0), "any", 1, "is not a number, a range"),
+    ("long head", rows("9" * 5000), "any", 1, "999…' is not a number"),
+    ("carriage return", rows(0).replace("w1", "w\r1"), "any", 1, "a carriage return inside the line"),
     ("no words", "# just a comment\n\n", "any", 1, "a sentence without words"),
     ("late comment", rows(0)[:-1] + "# late\n\n", "any", 2, "a comment after the first word"),
     ("range", ROW.format("2-3", "x", "_", "_") + "\n" + rows(0), "any", 1, "ID '2-3' is out of order"),

@@ -146,8 +146,8 @@ def test_windows_side_by_side_hold_what_each_holds_alone(kind: str) -> None:
     for row, (_, window) in enumerate(windows):
         alone = stack_windows([window], pos=[pos[row]])
         for name, array in alone.items():
-            inside = (row, *(slice(size) for size in array.shape[1:]))
-            assert (together[name][inside] == array[0]).all(), name
+            inside = tuple(slice(size) for size in array.shape[1:])
+            assert (together[name][row][inside] == array[0]).all(), name
             rest = together[name][row].sum() - array[0].sum()
             assert rest == (7 * (together[name][row].size - array[0].size) if name == "pieces" else 0), name
     assert together["pos"][-1, : len(windows[-1][1])].tolist() == list(range(31 - len(windows[-1][1]), 31))

@@ -24,6 +24,7 @@ Roots = Literal["any", "one", "attach"]
 ATTACHED = "dep"
 """The relation of a second or later root after `roots="attach"`: "unspecified" in both UD and Stanford Dependencies."""
 
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 EMPTY_FORM = "FORM is empty: write the word, or '_' if it has none"
 
 
@@ -60,12 +61,23 @@ def write_conllu(sentences: Iterable[Sentence], target: File, *, format: Format 
 
 
 def format_sentence(sentence: Sentence, *, format: Format = "conllu") -> str:  # noqa: A002
-    """Return the lines of a sentence, with the empty line at the end."""
-    if format == "conllx":
-        lines = ["\t".join(word.columns) for word in sentence.words]
-    else:
-        lines = [*sentence.comments, *("\t".join(row.columns) for row in sentence.rows())]
-    return "\n".join([*lines, "", ""])
+    """Return the lines of a sentence, with the empty line at the end; raise FormatError if a value would break one."""
+    comments = [] if format == "conllx" else sentence.comments
+    rows = ["\t".join(row.columns) for row in (sentence.words if format == "conllx" else sentence.rows())]
+    text = "\n".join([*comments, *rows, "", ""])
+    if text.count("\n") > len(comments) + len(rows) + 1 or "\r" in text or any(row.count("\t") > 9 for row in rows):
+        raise FormatError(_what_breaks(sentence))
+    return text
+
+
+def _what_breaks(sentence: Sentence) -> str:
+    """Name the value that would break a line."""
+    for comment in sentence.comments:
+        if "\n" in comment or "\r" in comment:
+            return f"comment {_shorten(comment)!r} contains a line end: remove it"
+    values = ((row.columns[0], *each) for row in sentence.rows() for each in zip(COLUMNS, row.columns, strict=True))
+    identifier, name, value = next(each for each in values if not set("\t\n\r").isdisjoint(each[2]))
+    return f"ID {identifier}: {name} {_shorten(value)!r} contains a tab or line end: remove it"
 
 
 def parse_block(
@@ -75,6 +87,8 @@ def parse_block(
     sentence = Sentence([])
     words = sentence.words
     for offset, line in enumerate(block):
+        if "\r" in line:
+            raise FormatError("a carriage return inside the line: remove it", source=name, line=first_line + offset)
         columns = line.split("\t")
         # The common case first: a word line, its ID the next number.
         if len(columns) == 10 and columns[0] == str(len(words) + 1):
@@ -111,6 +125,8 @@ def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, ex
         if extended:
             raise wrong("a comment after the first word: move it before the words of its sentence")
         raise wrong("CoNLL-X has no comments: read the file as CoNLL-U")
+    if len(columns) == 1 and not columns[0][0].isdigit():
+        raise wrong(f"this is not CoNLL-U: '{_shorten(columns[0])}' has no tabs; read plain text with --from text")
     if len(columns) != 10:
         hint = "" if len(columns) > 1 else " (are they separated by spaces instead of tabs?)"
         raise wrong(f"{len(columns)} columns instead of 10, separated by tabs{hint}: '{_shorten(' '.join(columns))}'")

@@ -10,6 +10,7 @@ import glob
 import gzip
 import hashlib
 import io
+import logging
 import lzma
 import os
 import shutil
@@ -23,6 +24,7 @@ from typing import IO, cast
 from hexatagger.errors import FormatError
 
 File = str | os.PathLike[str] | IO[str] | IO[bytes]
+LOG = logging.getLogger("hexatagger")
 
 LONGEST_LINE = 1 << 26
 """The greatest length of a line in bytes, so that memory stays bounded."""
@@ -75,12 +77,15 @@ def read_lines(file: File) -> Iterator[str]:
     """Yield the lines of a file without their ends; a byte order mark is dropped, CRLF accepted."""
     for number, line in enumerate(read_text(file)):
         # subtle: words may contain U+0085 or U+2028, so neither splitlines() nor universal newlines
-        plain = line.removesuffix("\n").removesuffix("\r")
+        plain = line.removesuffix("\n").rstrip("\r")
         yield plain if number else plain.removeprefix("\ufeff")
 
 
 def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:
-    """Yield the runs of lines between empty lines, each with the number of its first line; the last must be closed."""
+    """Yield the runs of lines between empty lines, each with the number of its first line.
+
+    A last run without an empty line after it is logged as a warning: the file may be cut off.
+    """
     block: list[str] = []
     number = 0
     for number, line in enumerate(read_lines(file), 1):
@@ -90,10 +95,9 @@ def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:
             yield number - len(block), block
             block = []
     if block:
-        message = (
-            "the last sentence is not closed by an empty line: the file may be cut off; complete it or add the line"
-        )
-        raise FormatError(message, source=name_of(file), line=number)
+        yield number - len(block) + 1, block
+        # Only now: if the run is malformed, the reader raises an error and the warning would be noise.
+        LOG.warning("%s:%d: no empty line after the last sentence: the file may be cut off", name_of(file), number)
 
 
 @contextlib.contextmanager
