@@ -260,7 +260,7 @@ def _add_api(app: FastAPI, service: Service) -> None:
         response_class=Response,
         openapi_extra={"requestBody": {"required": True, "content": {"application/json": body}}},
     )
-    text = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+    text: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
     app.add_api_route("/v1/models", service.models, operation_id="models")
     app.add_api_route("/v1/schema", service.schema, operation_id="schema")
     app.add_api_route("/healthz", service.health, operation_id="health")

@@ -5,7 +5,7 @@ of a model with pointers: O(N⁴) time per chart (see `decode.chart`). The secon
 core of an ordinary server. They need not be exact: they bound what one request can take.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hexatagger.decode import Constraints
 from hexatagger.decode.limits import EXACT_HEADS
@@ -65,7 +65,7 @@ def _seconds(words: int, known: Constraints | None, task: ParseTask, parser: Par
     return chart * max(charts, contradiction)
 
 
-def _root_or_not(names: Sequence[str], parser: Parser) -> bool:
+def _root_or_not(names: Collection[str], parser: Parser) -> bool:
     """Say whether a word may have deprels of the root and others: each such word takes its own charts."""
     labels = parser.labels
     root = {name for name, is_root in zip(labels.relations, labels.root_mask, strict=True) if is_root}
