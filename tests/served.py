@@ -1,7 +1,7 @@
-"""A service to test with: a real Parser and a real Segmenter over networks that need no training.
+"""A service for tests: a real Parser and a real Segmenter with fake networks.
 
-What stands in for ONNX Runtime looks at the letters of a word and its neighbours only, so the same words have the same
-tree in any company. As a program, this serves until it is told to stop: `python tests/served.py --port 0`.
+The fake networks look only at the letters of a word and of the one before it, so the same words always have the same
+tree. As a program, this serves until it is stopped: `python tests/served.py --port 0`.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class _Name:
 
 
 class Network:
-    """Stands in for the parser's network; `delay` is how long a call takes, `calls` how many sentences each had."""
+    """A fake network of the parser. A call takes `delay` seconds; `calls` holds the sentences per call."""
 
     def __init__(self, delay: float = 0.0) -> None:
         self.delay, self.calls = delay, list[int]()
@@ -66,7 +66,7 @@ class Network:
 
 
 class Rules:
-    """Stands in for the network of the segmenter: letters stand together, a full stop ends a sentence."""
+    """A fake network of the segmenter: a run of letters is a token, a full stop ends a sentence."""
 
     def run(self, names: list[str], inputs: dict[str, Any]) -> list[Any]:
         ids = inputs["ids"]
@@ -77,7 +77,7 @@ class Rules:
 
 
 def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
-    """Make a parser over stand-ins."""
+    """Make a parser with fake networks."""
     folder = Folder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
     parser = Parser(folder, cast("Any", network or Network()), make_cutter(folder.recipe.model, None, None))
     if cuts_text:

@@ -1,4 +1,4 @@
-"""The page in a real browser: type, look, step, fix, copy; nothing typed becomes markup, nothing is from elsewhere."""
+"""The page in a real browser: typing, views, steps, fixed arcs, copying, and that no input becomes markup."""
 
 import json
 import re
