@@ -1,4 +1,4 @@
-"""Make the pictures of the page for README and docs: a service on loopback, looked at with headless Chromium.
+"""Make the screenshots of the page for README and docs, with a service on loopback and headless Chromium.
 
     python benchmarks/screenshots.py --model DIR
 

@@ -1,9 +1,9 @@
-"""Load the service from this machine: throughput and times at 1, 8, 32 and 128 clients, and what batching is worth.
+"""Load test of the service: throughput and latency with 1, 8, 32 and 128 clients, and the gain of batching.
 
     python benchmarks/serve.py --model DIR [--seconds 10] [--text]
 
-Every client sends sentences of EWT dev one after another and checks that the answer is its own and the right one. At 32
-clients the same is done with a service that takes one request a call. Only loopback is used; memory is read from /proc.
+Every client sends sentences of EWT dev one after another and checks every answer. The run with 32 clients is repeated
+with a service that parses one request per call. Only loopback is used; memory is read from /proc.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""A service to test with: a real Parser and a real Segmenter over networks that need no training.
+"""A service for tests: a real Parser and a real Segmenter with fake networks.
 
-What stands in for ONNX Runtime looks at the letters of a word and its neighbours only, so the same words have the same
-tree in any company. As a program, this serves until it is told to stop: `python tests/served.py --port 0`.
+The fake networks look only at the letters of a word and of the one before it, so the same words always have the same
+tree. As a program, this serves until it is stopped: `python tests/served.py --port 0`.
 """
 
 import argparse
@@ -37,7 +37,7 @@ class _Name:
 
 
 class Network:
-    """Stands in for the parser's network; `delay` is how long a call takes, `calls` how many sentences each had."""
+    """A fake network of the parser. A call takes `delay` seconds; `calls` holds the sentences per call."""
 
     def __init__(self, delay: float = 0.0) -> None:
         self.delay, self.calls = delay, list[int]()
@@ -68,7 +68,7 @@ class Network:
 
 
 class Rules:
-    """Stands in for the network of the segmenter: letters stand together, a full stop ends a sentence."""
+    """A fake network of the segmenter: a run of letters is a token, a full stop ends a sentence."""
 
     def run(self, names: list[str], inputs: dict[str, Any]) -> list[Any]:
         ids = inputs["ids"]
@@ -79,7 +79,7 @@ class Rules:
 
 
 def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
-    """Make a parser over stand-ins."""
+    """Make a parser with fake networks."""
     folder = ModelFolder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
     cutter = make_cutter(folder.recipe.model, None, None)
     parser = Parser(OnnxNetwork(folder, cast("Any", network or Network()), cutter))

@@ -28,7 +28,7 @@ def test_docstring_examples(name: str) -> None:
     if ".train" in name and ".cli" not in name:
         pytest.importorskip("torch", reason="needs the extra [train]")
     if ".server" in name:
-        pytest.importorskip("starlette", reason="needs the extra [serve]")
+        pytest.importorskip("fastapi", reason="needs the extra [serve]")
         pytest.importorskip("uvicorn", reason="needs the extra [serve]")
     try:
         module = importlib.import_module(name)

@@ -28,8 +28,8 @@ def test_the_schema_describes_what_is_written(sentence: Sentence) -> None:
 def test_the_schema_refuses_what_the_reader_refuses() -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="checking the schema needs jsonschema")
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    wrong: Any
-    for wrong in ({"wrods": []}, {"words": [{"id": 1}]}, _word(head="2"), _word(head=-1), _word(heads=[[1]]), []):
+    values: list[Any] = [{"wrods": []}, {"words": [{"id": 1}]}, _word(head="2"), _word(head=-1), _word(heads=[[1]]), []]
+    for wrong in values:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, SCHEMA)
 

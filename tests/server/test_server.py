@@ -1,4 +1,4 @@
-"""The service: every client gets its own answer, every limit its own message, and a signal loses nothing."""
+"""The service: answers, error messages, limits, batching, shutdown."""
 
 import functools
 import json
@@ -371,6 +371,7 @@ def test_other_hosts_are_refused(client: TestClient) -> None:
 
 def test_other_addresses(client: TestClient) -> None:
     assert client.get("/healthz").json()["status"] == "ok"
+    assert client.head("/healthz").status_code == 200
     models = client.get("/v1/models").json()
     assert [(model["name"], model["default"], model["text"]) for model in models["models"]] == [
         ("en", True, True),
@@ -610,7 +611,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
-    """Of a socket that says it is TCP, asyncio switches off Nagle's algorithm, which costs 40 ms a request."""
+    """asyncio switches off Nagle's algorithm, which costs 40 ms per request, only for sockets that say they are TCP."""
     with bind(ServerOptions(port=0)) as listener:
         assert listener.proto == socket.IPPROTO_TCP
 

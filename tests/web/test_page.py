@@ -1,4 +1,4 @@
-"""The page in a real browser: type, look, step, fix, copy; nothing typed becomes markup, nothing is from elsewhere."""
+"""The page in a real browser: typing, views, steps, fixed arcs, copying, and that no input becomes markup."""
 
 import json
 import re
@@ -353,7 +353,7 @@ def test_everything_has_a_name_and_comes_from_here(page: Page) -> None:
 
 def test_too_much_is_told(page: Page) -> None:
     page.open(text="a " * 201)
-    assert "201 words are more than the limit of 200 per request" in page.error()
+    assert "More than 200 words, the limit per request" in page.error()
     assert not page.one("#result").is_displayed()
     page.open(text="a " * 40)
     assert "too long for probabilities" in page.one("#note").text

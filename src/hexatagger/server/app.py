@@ -266,6 +266,10 @@ def _add_api(app: FastAPI, service: Service) -> None:
     app.add_api_route("/healthz", service.health, operation_id="health")
     app.add_api_route("/metrics", service.prometheus, operation_id="metrics", response_class=Response, responses=text)
 
+    gets = {"/v1/models": service.models, "/v1/schema": service.schema, "/healthz": service.health}
+    for path, answers in (gets | {"/metrics": service.prometheus}).items():
+        app.add_api_route(path, answers, methods=["HEAD"], include_in_schema=False)  # load balancers ask with HEAD
+
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
             made = get_openapi(

@@ -91,7 +91,7 @@ async function ask(signal) {
   try {
     return await (await parse(request(state), signal)).json();
   } catch (error) {
-    if (error.code !== "sentence_too_long") throw error;
+    if (!["sentence_too_long", "too_much_work"].includes(error.code)) throw error;
     $("note").textContent = "A sentence is too long for probabilities, k-best trees and fixed arcs: only the best tree of each sentence is shown.";
     $("note").hidden = false;
     return (await parse(request(state, { plain: true, probabilities: false, k: 1 }), signal)).json();
