@@ -35,17 +35,18 @@ def test_an_interrupted_run_is_continued(model: Path, data: Path, tmp_path: Path
     broken.write_text(file.read_text() + "no CoNLL-U\n\n")
     whole = run("parse", "--model", model, "--from", "conllu", "-f", file).stdout
     done = whole.index("\n\n") + 2
-    command = ["parse", "--model", model, "--from", "conllu", "-o", target, "--resume"]
+    command: list[str | Path] = ["parse", "--model", model, "--from", "conllu", "-o", target, "--resume"]
     assert run(*command, "-f", broken).exit_code == 1  # interrupted: what it was made with is recorded
     made_with = json.loads(record.read_text())
     partial.write_text(whole[:done].replace("papers", "PAPERS") + "1\tcut o")  # one sentence, and a part of the next
 
-    for arguments, message in [
+    refused: list[tuple[list[str | Path], str]] = [
         (["-f", file], "is from another run, with different input: delete it, or name another output"),
         (["-f", broken, "--probabilities"], "is from another run, with different options: delete it"),
         (["-f", broken, "--to", "tags"], "is from another run, with different options: delete it"),
         (["-f", broken, "--model", write_model(tmp_path / "m", segmenter=False)], "with different model: delete it"),
-    ]:
+    ]
+    for arguments, message in refused:
         assert f"Error: {partial} " in (stderr := run(*command, *arguments).stderr)
         assert message in stderr
     with partial.open("rb+") as held:
