@@ -278,8 +278,8 @@ def corpora() -> str:
     costs = [f"{corpus['dollars'][name]:,} US$ at {price} US$ an hour ({name})" for name, price in prices.items()]
     return (
         f"On {result['cores']} cores of an {result['machine']['processor']}, raw text of EWT train "
-        f"({result['words']['whole']:,} words), whole commands, median of {result['rounds']}: `hexatagger corpus` takes "
-        f"{result['ray_to_workers']} times as long as `parse --workers {result['cores']}`, start included "
+        f"({result['words']['whole']:,} words), whole commands, median of {result['rounds']}: "
+        f"`hexatagger corpus` takes {result['ray_to_workers']} times as long as `parse --workers {result['cores']}`, start included "
         f"({start['ray']} s against {start['workers']} s), and {result['ray_to_workers_without_start']} times without "
         f"it. A core parses {rates['ray']:,} words/s on Ray, **{corpus['words_per_day_and_core'] / 1e6:,.0f} million "
         f"words a day**. `{result['command']}`\n\n"
