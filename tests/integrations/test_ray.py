@@ -23,6 +23,7 @@ import hexatagger
 from hexatagger import ConfigError, FormatError, Sentence
 from hexatagger.cli import main
 from hexatagger.formats.conllu import format_sentence
+from hexatagger.formats.files import lock
 from hexatagger.integrations.ray import CorpusOptions, Progress, parse, parse_files, read_conllu, write_conllu
 from onnx_model import write_model
 
@@ -250,6 +251,10 @@ def test_other_settings_or_files_are_refused(model: Path, tmp_path: Path) -> Non
     assert "cannot be decompressed" in summary.failures["a.txt.gz"]
     with pytest.raises(ConfigError, match="were made with target conllu, not json"):
         parse_files(str(path), out, model=model, options=CorpusOptions(target="json"))
+    with (out / ".lock").open("rb+") as held:
+        assert lock(held)
+        with pytest.raises(ConfigError, match="another process is writing to "):
+            parse_files(str(path), out, model=model)
     with pytest.raises(ConfigError, match="has no segmenter"):
         parse_files(str(path), out, model=write_model(tmp_path / "words", segmenter=False))
     with pytest.raises(FormatError, match="no such file"):

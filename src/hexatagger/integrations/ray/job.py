@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from hexatagger import __version__
 from hexatagger.errors import ConfigError, HexataggerError
+from hexatagger.formats.files import lock, writing
 from hexatagger.integrations.ray.blocks import Block, Source, Span, check_source, cut_file, find_files
 from hexatagger.integrations.ray.cluster import Actors, connected, plain_errors, pool
 from hexatagger.integrations.ray.manifest import add_files, blocks_of, read_manifest, write_manifest
@@ -96,7 +97,10 @@ def parse_files(
     for path in found.values():
         check_source(path, options.source)
     known = read_manifest(place, options, digest)
-    with ExitStack() as stack:
+    with ExitStack() as stack, writing(place):
+        place.mkdir(parents=True, exist_ok=True)
+        if not lock(stack.enter_context((place / ".lock").open("wb"))):
+            raise ConfigError(f"another process is writing to {place}: wait for it, or name another output folder")
 
         def connect() -> None:  # only if there is work to do
             stack.enter_context(connected(address))
