@@ -1,7 +1,7 @@
 """How well the probabilities of a model are calibrated, on EWT dev, and what they cost.
 
 calibration    expected calibration error and reliability diagram of heads, and of heads with relations, without and
-               with temperatures, which are fitted on each half of dev (every other sentence) and evaluated on the other.
+               with temperatures fitted on each half of dev (every other sentence) and evaluated on the other.
                Train is not suitable, because the network is right about nearly every word there. The last figures show
                what train would have given.
 coverage       LAS without the least probable words
