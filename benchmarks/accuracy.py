@@ -1,4 +1,4 @@
-"""Accuracy of one choice against another: same data, same encoder, same budget, several seeds; mean and spread.
+"""Compare the accuracy of variants: same data, same encoder, same budget, several seeds; mean and standard deviation.
 
 python benchmarks/accuracy.py hexatagger biaffine --treebank UD_Welsh-CCG --epochs 10 --seeds 3
 python benchmarks/accuracy.py hexatagger right-first joint legal --recipe recipes/en-ewt-minilm.toml --encoder DIR
@@ -6,15 +6,15 @@ python benchmarks/accuracy.py hexatagger right-first joint legal --recipe recipe
 python benchmarks/accuracy.py illegal  --model DIR --treebank UD_English-EWT
 python benchmarks/accuracy.py trained  --model DIR --name "MiniLM alone"
 
-The sides: `hexatagger` as the recipe is; `biaffine`, the baseline with both of its decoders; `right-first` instead of
-left-first; with a `hidden` layer under tags and relations, with `pointers` below that, with relations for `pairs` of
-words besides, or without all of it (`linear`); `joint` relations instead of separate ones; the `legal` loss instead of
-the plain one; lifting by the path or by the head alone (`lift-path`, `lift-head`) instead of both. Scores are CoNLL-18
-UAS and LAS on dev, gold words, of the best epoch. Runs that are done are in results/ already and are not made again.
+The sides: `hexatagger` is the recipe unchanged; `biaffine` the baseline with both of its decoders; `right-first` takes
+right dependents first; `linear` is the base system, to which `hidden` adds a hidden layer, `pointers` pointers,
+and `pairs` relations given the head; `joint` joins relations with leaf tags; `legal` is the loss over legal sequences;
+`lift-path` and `lift-head` lift by the path or by the head alone. Scores are CoNLL 2018 UAS and LAS on dev with gold
+words, of the best epoch. Runs that are already in results/ are not repeated.
 
-`illegal` says how many sentences have no tree if every tag is chosen alone, what exact decoding gains over a greedy
-repair, and what the votes of pointers gain besides, if the model has them. `trained` keeps the scores of a model's best
-epoch, and how long it took, from the folder that training left.
+`illegal` counts the sentences that get no tree if every tag is chosen independently, and measures what exact decoding
+gains over a greedy repair and what reranking adds, if the model has pointers. `trained` records the scores of a model's
+best epoch and its training time, from the model folder.
 """
 
 import argparse

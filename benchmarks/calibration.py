@@ -1,16 +1,16 @@
-"""How far the probabilities of a model can be believed, on EWT dev, and what asking for them costs.
+"""How well the probabilities of a model are calibrated, on EWT dev, and what they cost.
 
-calibration    expected calibration error and reliability diagram of heads, and of heads with relations: as the network
-               says it, and divided by temperatures. These are fitted on the halves of dev (every other sentence), and
-               each half is judged with those of the other: train is no choice, as the network was trained on all of it
-               and is right about nearly every word there. The last figures say what train would have given.
-coverage       LAS when the least sure words are left out
-cost           parsing with probabilities and the 5 best trees against parsing, taken in turns in one run
+calibration    expected calibration error and reliability diagram of heads, and of heads with relations, without and
+               with temperatures fitted on each half of dev (every other sentence) and evaluated on the other.
+               Train is not suitable, because the network is right about nearly every word there. The last figures show
+               what train would have given.
+coverage       LAS without the least probable words
+cost           parsing with probabilities and the 5 best trees compared with plain parsing, alternating in one run
 
 python benchmarks/calibration.py [--model DIR] [--rounds 5]
 
 Writes results/calibration.json and docs/images/reliability.png. The temperatures of a model folder are stored by
-`hexatagger calibrate`; this here judges, whatever is stored.
+`hexatagger calibrate`; this script ignores them.
 """
 
 import argparse

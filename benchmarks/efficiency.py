@@ -2,11 +2,10 @@
 
     python benchmarks/efficiency.py MODEL [--sentences 64]
 
-MODEL is a trained folder with model.safetensors. Sentences of exactly 32, 64, 128 and 256 words are cut out of EWT dev.
-Of the whole parser, and of what comes after the encoder alone: sentences a second, and how much memory it takes at its
-peak beyond what the loaded model holds. Each is measured in a process of its own. The biaffine parser's speed does not
-depend on what it has learnt, but that of its decoder on how clear the scores are: its arcs are noise, plus 8 for the
-tree that hexatagger finds.
+MODEL is a model folder with model.safetensors. The sentences have exactly 32, 64, 128 or 256 words, taken from EWT dev.
+Measured are sentences per second and peak memory beyond the loaded model, for the whole parser and for the part after
+the encoder, each in its own process. The baseline is not trained: its speed does not depend on its weights. But the
+speed of its decoder depends on how clear the scores are, so its arc scores are noise plus 8 for hexatagger's tree.
 """
 
 import argparse

@@ -1,23 +1,22 @@
-"""hexatagger beside other parsers: same train and dev of EWT, same machine, one run.
+"""Compare hexatagger with other parsers: same train and dev of EWT, same machine, one run.
 
 python benchmarks/peers.py --work DIR --encoder MINILM [--only NAME]... [--minutes 60] [--train | --speed] [--part N]
 
-Each peer gets an environment of its own in DIR/NAME/venv, is trained with its own documented defaults for as long as it
-wants within the time, and is driven by its program in `benchmarks/drivers/`, in its own interpreter. What is in DIR is
-not installed or trained again. With --train, nothing is measured: trainings may then run side by side, on a core each
-and for as many hours as there are cores. With --speed, only words/s are measured again. With --part all is tried on N
-sentences and a few steps; nothing is saved.
+Each peer has its own environment in DIR/NAME/venv and is trained with its documented defaults within the time limit.
+Its driver in `benchmarks/drivers/` runs in that environment. What is already in DIR is not installed or trained again.
+With --train, nothing is measured, and several trainings may run at once, one per core, for as many hours as there are
+cores. With --speed, only words/s are measured again. With --part, everything is tried on N sentences and a few
+steps, and nothing is saved.
 
-LAS, UAS     CoNLL-18 on dev, from the gold words and from raw text; where a peer gives two roots, the second hangs on
-             the first
-words/s      from the gold words in memory to trees in memory, second time in the process, with 1 and with 2 threads
-             (processes where a peer has no threads); the best of two rounds, in each of which all peers have their turn
-peak         the most memory that the process of one thread had, its model included
+LAS, UAS     CoNLL 2018 on dev, from gold words and from raw text; a second root is attached to the first
+words/s      from gold words in memory to trees in memory, second time in the process, with 1 and with 2 threads (or
+             processes, where a peer has no threads); the best of two rounds in which all peers take turns
+peak         peak memory of the process with one thread, model included
 first tree   a whole process that loads the model and parses one sentence of five words, median of five
-installed    all that `pip install` brought, without pip; of that what is for graphics cards only
+installed    everything that `pip install` installed, without pip, and the part of it that only GPUs need
 
-The embedded model of hexatagger was not trained here: it learnt from a larger model too, and from text without trees,
-which the others did not have.
+The embedded model of hexatagger was not trained in this run: it was distilled from a larger model, also on text without
+trees, which the other parsers did not have.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Write a result with what it takes to judge it: the command, the machine, the load it had, the versions."""
+"""Write a result together with the command, the machine, its load and the versions."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 """Segmenters from raw text: train one per treebank, score it on dev (CoNLL-18 F1), measure size and speed.
 
-Treebanks that the results have already are left out unless --again is given. The models are kept in the folder that
-HEXATAGGER_MODELS names, if it is set.
+Treebanks that already have results are skipped unless --again is given. If HEXATAGGER_MODELS names a folder, the models
+are kept there.
 """
 
 import argparse

@@ -1,19 +1,19 @@
-"""Run the examples in README and docs and write what really comes; with --check, only say what is out of date.
+"""Run the examples in README and docs and write their real output; with --check, only report what is out of date.
 
     python tools/refresh_docs.py [--check] [FILE ...]
 
-`console` blocks hold commands after `$ ` and what they print; `pycon` blocks hold Python, as docstrings do. The blocks
-of a document run one after the other in a folder of its own that looks like this repository, so they may write files.
-A command may fail only where the document shows its `Error: `. One that ends in `&`, a service, runs until the document
-ends, and port 8000 stands for a free one. Comments say the rest:
+`console` blocks hold commands after `$ ` and their output; `pycon` blocks hold Python examples, as in docstrings. The
+blocks of a document run in order, in a temporary folder that looks like this repository, so they may write files. A
+command may fail only where the document shows its `Error: `. A command that ends in `&` is a service: it runs until the
+document ends, and port 8000 stands for a free port. Comments control the rest:
 
-    <!-- needs: model, torch -->   the document is left alone where something is missing: `model` is the one inside the
-                                   package, all else a Python package or a program
-    <!-- numbers vary -->          before a block: a check takes any number for any other
-    <!-- output varies -->         before a block: a check only runs it; for what comes of training, say
-    <!-- commands -->              what follows, until `<!-- end -->`, is a section a command: what `--help` says
+    <!-- needs: model, torch -->   skip the document where something is missing: `model` is the embedded model, any
+                                   other name a Python package or a program
+    <!-- numbers vary -->          before a block: a check accepts any numbers
+    <!-- output varies -->         before a block: a check only runs it, for example because it trains a model
+    <!-- commands -->              until `<!-- end -->`: one section per command, with its `--help`
 
-The tests call the same functions: a document is right if refreshing it changes nothing.
+The tests call the same functions: a document is correct if refreshing it changes nothing.
 """
 
 import argparse
@@ -55,7 +55,7 @@ _PATIENCE = 300  # seconds for a service to answer
 
 
 class ExampleError(Exception):
-    """An example that does not run: there is no output to show."""
+    """An example that does not run and has no output to show."""
 
 
 def documents() -> list[Path]:
@@ -64,7 +64,7 @@ def documents() -> list[Path]:
 
 
 def missing(text: str) -> list[str]:
-    """Return what a document needs and this machine has not."""
+    """Return what a document needs and this machine does not have."""
     names = [name.strip() for found in NEEDS.findall(text) for name in found.split(",")]
     return [name for name in names if not _present(name)]
 
@@ -76,9 +76,9 @@ def _present(name: str) -> bool:
 
 
 def refreshed(text: str, *, exact: bool = True) -> str:
-    r"""Return a document with what its examples really give; what still holds stays as it is.
+    r"""Return a document with the real output of its examples.
 
-    Without `exact`, numbers or all output may differ in the blocks that say so.
+    Without `exact`, numbers or all output may differ in the blocks that are marked so.
 
     >>> print(refreshed("```console\n$ echo one word\ntwo words\n```"))
     ```console
@@ -98,13 +98,13 @@ def refreshed(text: str, *, exact: bool = True) -> str:
 
 
 def _sections(match: re.Match[str]) -> str:
-    """Lay out a section for every command, still without what it says."""
+    """Write a section for every command, without its output."""
     sections = (f"\n## {name}\n\n```console\n$ hexatagger {name} --help\n```\n" for name in COMMANDS)
     return match[1] + "".join(sections) + match[2]
 
 
 class _Checker(doctest.OutputChecker):
-    """Says whether output is what a document shows, or differs as it may."""
+    """Says whether output equals what a document shows, apart from permitted differences."""
 
     def __init__(self, note: str) -> None:
         self.note = note
@@ -118,7 +118,7 @@ class _Checker(doctest.OutputChecker):
 
 
 class _Runner(doctest.DocTestRunner):
-    """Runs Python examples and keeps what each of them printed."""
+    """Runs Python examples and keeps their output."""
 
     def __init__(self, checker: _Checker) -> None:
         super().__init__(checker, verbose=False)
@@ -140,7 +140,7 @@ class _Runner(doctest.DocTestRunner):
 
 
 class _Session:
-    """What the blocks of one document share: a folder, the names of Python, services in the background."""
+    """What the blocks of one document share: a folder, Python names, background services."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.names, self.port = folder, dict[str, Any](), PORT
@@ -151,7 +151,7 @@ class _Session:
         self.shell = f'hexatagger() {{ "{sys.executable}" "{program}" "$@"; }}\n'
 
     def python(self, block: str, checker: _Checker) -> str:
-        """Run Python examples; what one block defines the next one may use."""
+        """Run Python examples; a block may use the names of earlier blocks."""
         parts = doctest.DocTestParser().parse(block)
         examples = [part for part in parts if isinstance(part, doctest.Example)]
         test = doctest.DocTest(examples, self.names, "document", None, None, None)
@@ -163,7 +163,7 @@ class _Session:
         return "".join(part if isinstance(part, str) else _prompted(part.source) + next(printed) for part in parts)
 
     def console(self, block: str, checker: _Checker) -> str:
-        """Run commands as a reader would, `hexatagger` being the one of this repository."""
+        """Run commands as a reader would, with the `hexatagger` of this repository."""
 
         def rewritten(match: re.Match[str]) -> str:
             command, shown = match[1], match[2]
@@ -193,7 +193,7 @@ class _Session:
         )
 
     def _run(self, command: str, *, may_fail: bool) -> str:
-        """Return what a command prints; what it says on standard error if that is all, or if it may fail."""
+        """Return the output of a command, or its standard error if there is no output or if it may fail."""
         process = self._popen(command)
         output, errors = process.communicate()
         if (process.returncode != 0) != may_fail:
@@ -201,7 +201,7 @@ class _Session:
         return errors if may_fail else output or errors
 
     def _serve(self, command: str) -> str:
-        """Start a service, wait until it answers, and return the line that it says first."""
+        """Start a service, wait until it answers, and return its first line."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
@@ -218,7 +218,7 @@ class _Session:
         raise ExampleError(f"$ {command} &\nno service: {said}{service.stderr.read() if service.poll() else ''}")
 
     def close(self) -> None:
-        """End the services."""
+        """Stop the services."""
         for service in self.services:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(service.pid, signal.SIGTERM)
@@ -227,7 +227,7 @@ class _Session:
 
 @contextlib.contextmanager
 def _session() -> Iterator[_Session]:
-    """Make a folder that looks like this repository."""
+    """Make a temporary folder that looks like this repository."""
     with tempfile.TemporaryDirectory() as place:
         for entry in ROOT.iterdir():
             if not entry.name.startswith("."):
@@ -244,13 +244,13 @@ def _without_numbers(text: str) -> str:
 
 
 def _prompted(source: str) -> str:
-    """Write Python as an interactive session has it."""
+    """Write Python as in an interactive session."""
     first, *others = source.splitlines()
     return f">>> {first}\n" + "".join(f"... {line}".rstrip() + "\n" for line in others)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Refresh the documents that are named, or all."""
+    """Refresh the named documents, or all of them."""
     options = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is out of date")
     options.add_argument("files", nargs="*", type=Path, help="README.md and docs/**/*.md if none is named")
@@ -259,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for path in given.files or documents():
         text = path.read_text(encoding="utf-8")
         if absent := missing(text):
-            print(f"{path.name}: left alone, {', '.join(absent)} not here")
+            print(f"{path.name}: skipped, needs {', '.join(absent)}")
             continue
         try:
             new = refreshed(text, exact=not given.check)

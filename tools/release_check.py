@@ -1,15 +1,15 @@
-"""Check a release before it is one: build it from what git tracks, look into it, install it alone and parse.
+"""Check a release before publishing it: build it from the tracked files, inspect it, install it alone and parse.
 
     python tools/release_check.py [--save]        (or: make release-check)
 
 1. sdist and wheel are built from a copy of the tracked files, the wheel from the sdist;
-2. they hold the tracked files and nothing else, and are small enough;
-3. the wheel installs into an empty environment, which then weighs at most 280 MB and has no torch;
-4. there the program parses, or encodes where no model is tracked, without a network;
+2. they contain the tracked files and nothing else, and are small enough;
+3. the wheel installs into an empty environment, which then takes at most 280 MB and has no torch;
+4. the installed program parses (or encodes, if no model is tracked) without a network;
 5. the first command of README works in a copy.
 
-Every check is a line, `ok` or `FAIL`; exit code 1 if one fails. With --save, the weight is kept as
-`benchmarks/results/install.json`, where the documents have it from.
+Every check prints one line, `ok` or `FAIL`; the exit code is 1 if one fails. With --save, the installed size is written
+to `benchmarks/results/install.json`, from which the documents take it.
 """
 
 import argparse
@@ -45,7 +45,7 @@ failures = 0
 
 
 def check(holds: bool, fact: str, *details: str) -> None:
-    """Say whether something holds; count what does not."""
+    """Print whether something holds; count failures."""
     global failures
     failures += not holds
     print("ok  " if holds else "FAIL", fact, flush=True)
@@ -56,7 +56,7 @@ def check(holds: bool, fact: str, *details: str) -> None:
 def run(
     command: Sequence[str | Path], *, folder: Path, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program and keep what it says."""
+    """Run a program and capture its output."""
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
@@ -78,12 +78,12 @@ def copy_to(folder: Path, names: Sequence[str]) -> Path:
 
 
 def megabytes(size: float) -> str:
-    """Say a number of bytes."""
+    """Format a number of bytes."""
     return f"{size / 1e6:.1f} MB"
 
 
 def weight(folder: Path) -> int:
-    """Return the bytes of all files under a folder."""
+    """Return the total size of all files under a folder."""
     return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
@@ -139,13 +139,13 @@ def install(wheel: Path, place: Path) -> tuple[int, dict[str, int]] | None:
 
 
 def outside() -> dict[str, str]:
-    """Return an environment that knows nothing of this repository."""
+    """Return environment variables without any trace of this repository."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     return env | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def check_installed(place: Path, sizes: Mapping[str, int], total: int) -> None:
-    """Say what the environment weighs and that it has nothing that only training or serving needs."""
+    """Check the size of the environment, and that it has nothing that only training or serving needs."""
     heaviest = sorted(sizes.items(), key=lambda item: -item[1])[:6]
     shares = ", ".join(f"{name} {megabytes(size)}" for name, size in heaviest)
     check(
@@ -158,7 +158,7 @@ def check_installed(place: Path, sizes: Mapping[str, int], total: int) -> None:
 
 
 def check_program(place: Path, copy: Path, *, has_model: bool) -> None:
-    """Run the installed program where there is no network and no home to find anything in."""
+    """Run the installed program without a network and with an empty home folder."""
     alone = ["unshare", "--net", "--map-root-user"]
     cut_off = shutil.which("unshare") is not None and run([*alone, "true"], folder=copy).returncode == 0
     if has_model:
@@ -178,7 +178,7 @@ def check_program(place: Path, copy: Path, *, has_model: bool) -> None:
 
 
 def first_command(readme: str) -> str:
-    r"""Return the first thing that README tells a reader to run.
+    r"""Return the first command in README.
 
     >>> first_command("# Title\n\n```sh\npip install .\n```\n")
     'pip install .'
@@ -188,7 +188,7 @@ def first_command(readme: str) -> str:
 
 
 def check_readme(copy: Path) -> None:
-    """Do what README says first, in a copy."""
+    """Run the first command of README in a copy."""
     command = first_command((copy / "README.md").read_text(encoding="utf-8"))
     done = run(["bash", "-ec", command], folder=copy, env=outside())
     good = done.returncode == 0 and done.stdout.strip() != ""
@@ -196,7 +196,7 @@ def check_readme(copy: Path) -> None:
 
 
 def save(total: int, sizes: Mapping[str, int]) -> None:
-    """Keep the weight for the documents."""
+    """Save the installed size for the documents."""
     figures = {
         "command": "make release-check",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),

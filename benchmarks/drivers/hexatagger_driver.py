@@ -1,4 +1,4 @@
-"""hexatagger: the English model that the package brings along; nothing is trained here."""
+"""hexatagger: the embedded English model; nothing is trained here."""
 
 import shutil
 from argparse import Namespace
