@@ -21,8 +21,8 @@ import numpy as np
 
 from hexatagger import read_conllu
 from hexatagger.formats.files import replacing
-from hexatagger.model.folder import Temperature
 from hexatagger.model.registry import find_model
+from hexatagger.model.temperature import Temperature
 from hexatagger.parsing.calibrate import Judged, Reliability, cross_judged, fit_temperature, judge, reliability
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.sentence import Sentence

@@ -44,8 +44,8 @@ def measure(name: str, models: Path, config: SegmenterConfig) -> dict[str, Any]:
         if event["event"] == "epoch":
             print(name, event, flush=True)
 
-    sentences = [[sentence for file in files for sentence in read_conllu(file)] for files in (train, dev)]
-    scores = train_segmenter(*sentences, models / name, config=config, report=report)
+    learnt, judged = ([each for file in files for each in read_conllu(file)] for files in (train, dev))
+    scores = train_segmenter(learnt, judged, models / name, config=config, report=report)
     spent = round(time.perf_counter() - began[0]), round(time.process_time() - began[1])
     text = restore(sentence for file in dev for sentence in read_conllu(file))
     segmenter = Segmenter.load(models / name, threads=1)

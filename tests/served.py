@@ -20,6 +20,7 @@ from hexatagger.model.config import Recipe
 from hexatagger.model.folder import ModelFolder
 from hexatagger.model.labels import Labels, LabelSet
 from hexatagger.parsing.parser import Parser
+from hexatagger.parsing.pieces import make_cutter
 from hexatagger.segment.multiword import Rewrites
 from hexatagger.segment.segmenter import Segmenter, Settings
 from hexatagger.server import Options, create_app, open_socket, serve
@@ -78,7 +79,7 @@ class Rules:
 def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Parser:
     """Make a parser over stand-ins."""
     folder = ModelFolder(Path("no-such-folder"), Recipe.from_toml(RECIPE), LABELS, None, None, None)
-    parser = Parser(folder, cast("Any", network or Network()), folder.cutter())
+    parser = Parser(folder, cast("Any", network or Network()), make_cutter(folder.recipe.model, None, None))
     if cuts_text:
         settings = Settings(characters=".", categories=("Ll", "Po", "So"), radius=3)
         vars(parser)["segmenter"] = Segmenter(cast("Any", Rules()), settings, Rewrites({}, {}))

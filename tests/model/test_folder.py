@@ -26,7 +26,7 @@ from hexatagger.model.values import build
 from hexatagger.segment.segmenter import Segmenter
 from onnx_model import write_model
 
-VALUES = [None, True, 3, -1, 10**30, 1.5, float("inf"), "x", [], [None], [[]], {}, {"a": 1}]
+VALUES: list[Any] = [None, True, 3, -1, 10**30, 1.5, float("inf"), "x", [], [None], [[]], {}, {"a": 1}]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 import json
 import threading
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.model.config import PieceConfig
+from hexatagger.model.values import build
 from hexatagger.parsing.pieces import Grams, Pieces, read_config, shape, spread, word_tokenizer
 from tiny import FAMILIES, make_tokenizer
 
@@ -32,7 +34,7 @@ def test_special_pieces_come_from_the_tokenizer(family: str) -> None:
     assert window.spans[0, 0] == len(config.before)
     assert window.spans[-1, 1] == len(window.pieces) - after - 1
     assert (window.spans[1:, 0] == window.spans[:-1, 1] + 1).all()
-    assert PieceConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    assert build(PieceConfig, json.loads(json.dumps(asdict(config))), "pieces") == config
 
 
 @pytest.mark.parametrize("family", FAMILIES)
