@@ -280,9 +280,9 @@ def corpora() -> str:
         f"On {result['cores']} cores of an {result['machine']['processor']}, raw text of EWT train "
         f"({result['words']['whole']:,} words), whole commands, median of {result['rounds']}: "
         f"`hexatagger corpus` takes {result['ray_to_workers']} times as long as `parse --workers {result['cores']}`, "
-        f"start included ({start['ray']} s against {start['workers']} s), and {result['ray_to_workers_without_start']} times "
-        f"without it. A core parses {rates['ray']:,} words/s on Ray, **{corpus['words_per_day_and_core'] / 1e6:,.0f} million "
-        f"words a day**. `{result['command']}`\n\n"
+        f"start included ({start['ray']} s against {start['workers']} s), and "
+        f"{result['ray_to_workers_without_start']} times without it. A core parses {rates['ray']:,} words/s on Ray, "
+        f"**{corpus['words_per_day_and_core'] / 1e6:,.0f} million words a day**. `{result['command']}`\n\n"
         + table(header, [["time", *times]])
         + f"\n**{corpus['core_hours']:,} core-hours**: {' or '.join(costs)}. The text takes {sizes['text']} TB, its "
         f"trees {sizes['CoNLL-U']} TB as CoNLL-U and {sizes['CoNLL-U packed']} TB packed; a process takes about "
