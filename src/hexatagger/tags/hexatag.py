@@ -98,19 +98,20 @@ def to_heads(tags: Iterable[int]) -> list[int]:
     heads = [0] * ((len(tags) + 1) // 2)
     stack: list[tuple[int, int, list[int]]] = []  # open items below the top: head, governor of the slot, waiting
     item_head, governor, waiting = 0, 0, list[int]()
+    leaf_l, leaf_r, l_head_l, l_head_r, r_head_l, r_head_r = map(int, Hexatag)  # numbers are compared faster
     for position, tag in enumerate(tags):
         word = position // 2 + 1
-        if tag == Hexatag.LEAF_L:
+        if tag == leaf_l:
             stack.append((item_head, governor, waiting))
             item_head, governor, waiting = word, 0, []
             continue
         # A word fills the slot of the top item; an internal node joins the complete top item to what comes.
-        filler = word if tag == Hexatag.LEAF_R else item_head
-        if tag >= Hexatag.R_HEAD_L:
+        filler = word if tag == leaf_r else item_head
+        if tag >= r_head_l:
             item_head, governor, waiting = stack.pop()  # fills the slot of the item below, and opens a new one in it
-        elif tag >= Hexatag.L_HEAD_L:
+        elif tag >= l_head_l:
             item_head, governor, waiting = 0, 0, []
-        if tag in (Hexatag.L_HEAD_R, Hexatag.R_HEAD_R):
+        if tag in (l_head_r, r_head_r):
             waiting.append(filler)
             continue
         for waiter in waiting:
