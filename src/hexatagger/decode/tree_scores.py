@@ -7,18 +7,15 @@ child). So the interleavings of a word are the paths through an l × r grid, and
 sum over exponentially many sequences takes O(Σ l·r), at most O(N²), usually O(N).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.decode.lattice import Bools, Ints, Scores, check_scores
-from hexatagger.decode.reference import BEST, Path, Semiring, T
 from hexatagger.tags.hexatag import Hexatag, check_tags
-from hexatagger.tree import check_projective
-
-_SIDES = ((Hexatag.L_HEAD_L, Hexatag.L_HEAD_R), (Hexatag.R_HEAD_L, Hexatag.R_HEAD_R))
-"""Internal tags by child side and head side."""
+from hexatagger.tree import check_projective, dependents_of
 
 
 def sequence_scores(tags: Iterable[ArrayLike], leaf: ArrayLike, internal: ArrayLike) -> Scores:
@@ -50,79 +47,44 @@ def sequence_scores_unchecked(
     return np.bincount(row, scores, len(sizes)).astype(np.float64)
 
 
-def tree_total(heads: Iterable[int], weigh: Callable[[int, Hexatag], T], semiring: Semiring[T]) -> T:
-    """Return the semiring sum over the sequences of a projective tree; `weigh` gets a 0-based place and its tag. O(N²).
+def best_of_tree(heads: Sequence[int], leaf: Scores, internal: Scores) -> tuple[float, list[Hexatag]]:
+    """Return the best sequence of a projective tree and its score; `leaf` is (words, 2), `internal` (words − 1, 4).
 
-    >>> from hexatagger.decode.reference import COUNT
-    >>> tree_total([3, 3, 0, 3, 3], lambda place, tag: 1, COUNT)  # 2 left and 2 right dependents
-    6
-    """
-    heads = check_projective(heads)
-    size = len(heads)
-    begin, end = _ends(np.array(heads, np.intp) - 1, np.zeros(size, np.intp))
-    rows: list[tuple[list[int], list[int]]] = [([], []) for _ in range(size)]  # places of nodes by side, nearest first
-    for word in range(size, 0, -1):
-        if (head := heads[word - 1]) > word:
-            rows[head - 1][0].append(2 * int(end[word - 1]) + 1)
-    for word, head in enumerate(heads, 1):
-        if 0 < head < word:
-            rows[head - 1][1].append(2 * int(begin[word - 1]) - 1)
-    result = semiring.one
-    for word, (left, right) in enumerate(rows, 1):
-        whole = int(0 < heads[word - 1] < word)
-        result = semiring.times(result, _grid(2 * word - 2, left, right, whole, weigh, semiring))
-    return result
-
-
-def _grid(
-    place: int,
-    left: Sequence[int],
-    right: Sequence[int],
-    whole: int,
-    weigh: Callable[[int, Hexatag], T],
-    semiring: Semiring[T],
-) -> T:
-    """Return the sum over the interleavings of one word; `whole` is the child side of its whole subtree."""
-    # Keys: dependents attached on each side, and the side of the last (2: none). The last node has no tag yet.
-    states: dict[tuple[int, int, int], T] = {(0, 0, 2): semiring.one}
-
-    def close(state: tuple[int, int, int], side: int) -> T:
-        taken_left, taken_right, last = state
-        if last == 2:
-            return semiring.times(states[state], weigh(place, Hexatag(side)))
-        node = right[taken_right - 1] if last else left[taken_left - 1]
-        return semiring.times(states[state], weigh(node, _SIDES[side][1 - last]))
-
-    for steps in range(len(left) + len(right)):
-        for taken_left in range(max(0, steps - len(right)), min(steps, len(left)) + 1):
-            taken_right = steps - taken_left
-            for last in (0, 1, 2):
-                state = taken_left, taken_right, last
-                if state not in states:
-                    continue
-                for after in ((taken_left + 1, taken_right, 0), (taken_left, taken_right + 1, 1)):
-                    if after[0] <= len(left) and after[1] <= len(right):
-                        value = close(state, 1 - after[2])
-                        states[after] = semiring.plus(states[after], value) if after in states else value
-    ends = [close(state, whole) for state in states if state[:2] == (len(left), len(right))]
-    return ends[0] if len(ends) == 1 else semiring.plus(*ends)
-
-
-def best_of_tree(heads: Iterable[int], leaf: Scores, internal: Scores) -> tuple[float, list[Hexatag]]:
-    """Return the best sequence of a tree and its score; `leaf` is (words, 2), `internal` (words − 1, 4). O(N²).
+    O(N²), usually O(N).
 
     >>> score, tags = best_of_tree([2, 0, 2], np.zeros((3, 2)), np.array([[0.0, 0, 0, 0], [1, 0, 0, 0]]))
     >>> score, " ".join(map(str, tags))
     (1.0, 'l Lr r Ll r')
     """
-
-    def weigh(place: int, tag: Hexatag) -> Path:
-        scores = internal[place // 2, tag - 2] if place % 2 else leaf[place // 2, tag]
-        # Tags come out of order, so each carries its place: both in one number.
-        return float(scores), (place * 6 + tag,)  # type: ignore[return-value]
-
-    score, placed = tree_total(heads, weigh, BEST)
-    return score, [Hexatag(number % 6) for number in sorted(placed)]
+    begin, end = _ends(np.array(heads, np.intp) - 1, np.zeros(len(heads), np.intp))
+    score, tags = 0.0, [Hexatag.LEAF_L] * max(0, 2 * len(heads) - 1)
+    for word, dependents in enumerate(dependents_of(heads)[1:]):
+        # Gaps of the nodes that join the dependents, nearest first.
+        lefts = [int(end[other - 1]) for other in reversed(dependents) if other <= word]
+        rights = [int(begin[other - 1]) - 1 for other in dependents if other > word]
+        # A state: dependents attached on each side, and whether the node so far is a right child.
+        values = {(0, 0, side): float(leaf[word, side]) for side in (0, 1)}
+        before: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+        for left, right, side in itertools.product(range(len(lefts) + 1), range(len(rights) + 1), (0, 1)):
+            ways = []
+            if left:
+                ways.append(
+                    (values[left - 1, right, 1] + internal[lefts[left - 1], 2 * side + 1], (left - 1, right, 1))
+                )
+            if right:
+                ways.append((values[left, right - 1, 0] + internal[rights[right - 1], 2 * side], (left, right - 1, 0)))
+            if ways:
+                values[left, right, side], before[left, right, side] = max(ways)
+        state = len(lefts), len(rights), int(0 < heads[word] <= word)
+        score += values[state]
+        while state in before:
+            left, right, side = state
+            state = before[state]
+            by_left = state[0] < left
+            gap = lefts[left - 1] if by_left else rights[right - 1]
+            tags[2 * gap + 1] = Hexatag(2 + 2 * side + by_left)
+        tags[2 * word] = Hexatag(state[2])
+    return score, tags
 
 
 def tree_scores(trees: Sequence[Iterable[int]], leaf: ArrayLike, internal: ArrayLike) -> Scores:
