@@ -30,35 +30,35 @@ def check_tree(heads: Iterable[int], *, single_root: bool = True) -> None:
     """
     heads = plain(heads)
     size = len(heads)
-    roots = []
     for word, head in enumerate(heads, 1):
         if not 0 <= head <= size:
             raise TreeError(f"HEAD '{head}' is outside the sentence ({size} words)", word=word)
-        if head == 0:
-            roots.append(word)
+    roots = [word for word, head in enumerate(heads, 1) if head == 0]
     if size and not roots:
         raise TreeError("no word has HEAD 0: the sentence has no root")
-    reached = [0] * (size + 1)  # 0: not visited, otherwise the word whose upward walk visited it first
+    if cycle := find_cycle(heads):
+        shown = cycle if len(cycle) <= 8 else [*cycle[:6], "…", cycle[-1]]
+        raise TreeError(f"the heads run in a cycle: {' → '.join(map(str, shown))}", word=cycle[0])
+    if single_root and len(roots) > 1:
+        listed = ", ".join(map(str, roots[:5])) + (", …" if len(roots) > 5 else "")
+        raise TreeError(f"{len(roots)} words have HEAD 0 ({listed}): a sentence has one root", word=roots[1])
+
+
+def find_cycle(heads: Sequence[int]) -> list[int]:
+    """Return a cycle, with its first word once more at the end; empty if there is none."""
+    reached = [0] * (len(heads) + 1)  # 0: not visited, otherwise the word whose upward walk visited it first
     reached[0] = -1
-    for start in range(1, size + 1):
+    for start in range(1, len(heads) + 1):
         word = start
         while reached[word] == 0:
             reached[word] = start
             word = heads[word - 1]
         if reached[word] == start:
-            raise TreeError(f"the heads run in a cycle: {_cycle(heads, word)}", word=word)
-    if single_root and len(roots) > 1:
-        shown = ", ".join(str(root) for root in roots[:5]) + (", …" if len(roots) > 5 else "")
-        raise TreeError(f"{len(roots)} words have HEAD 0 ({shown}): a sentence has one root", word=roots[1])
-
-
-def _cycle(heads: Sequence[int], word: int) -> str:
-    """Format the cycle that contains `word`, abbreviated if it is long."""
-    path = [word, heads[word - 1]]
-    while path[-1] != word:
-        path.append(heads[path[-1] - 1])
-    shown = list(map(str, path))
-    return " → ".join(shown if len(shown) <= 8 else [*shown[:6], "…", shown[-1]])
+            cycle = [word, heads[word - 1]]
+            while cycle[-1] != word:
+                cycle.append(heads[cycle[-1] - 1])
+            return cycle
+    return []
 
 
 def check_projective(heads: Iterable[int]) -> list[int]:

@@ -84,7 +84,7 @@ def log_partition(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> S
 
 
 def log_tables(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Scores, Scores, Moves, Scores]]:
-    """Yield parts of a batch: sentence indices, leaf and internal scores, moves, table (lacks 1e-12 of the mass at most)."""
+    """Yield parts of a batch: indices, leaf and internal scores, moves, and a table with all but 1e-12 of the mass."""
     order = longest_first(sizes)
     short = sizes[order] // 2 <= _ALL_LEVELS
     for numbers in (*order[~short][:, None], *size_batches(order[short], sizes, cells=_CELLS, power=2, least=64)):

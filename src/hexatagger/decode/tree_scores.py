@@ -62,27 +62,24 @@ def best_of_tree(heads: Sequence[int], leaf: Scores, internal: Scores) -> tuple[
         # Gaps of the nodes that join the dependents, nearest first.
         lefts = [int(end[other - 1]) for other in reversed(dependents) if other <= word]
         rights = [int(begin[other - 1]) - 1 for other in dependents if other > word]
-        # A state: dependents attached on each side, and whether the node so far is a right child.
+        # A state: i left and j right dependents attached, and the side of the node so far as a child (1: right).
         values = {(0, 0, side): float(leaf[word, side]) for side in (0, 1)}
         before: dict[tuple[int, int, int], tuple[int, int, int]] = {}
-        for left, right, side in itertools.product(range(len(lefts) + 1), range(len(rights) + 1), (0, 1)):
+        for i, j, side in itertools.product(range(len(lefts) + 1), range(len(rights) + 1), (0, 1)):
             ways = []
-            if left:
-                ways.append(
-                    (values[left - 1, right, 1] + internal[lefts[left - 1], 2 * side + 1], (left - 1, right, 1))
-                )
-            if right:
-                ways.append((values[left, right - 1, 0] + internal[rights[right - 1], 2 * side], (left, right - 1, 0)))
+            if i:
+                ways.append((values[i - 1, j, 1] + internal[lefts[i - 1], 2 * side + 1], (i - 1, j, 1)))
+            if j:
+                ways.append((values[i, j - 1, 0] + internal[rights[j - 1], 2 * side], (i, j - 1, 0)))
             if ways:
-                values[left, right, side], before[left, right, side] = max(ways)
+                values[i, j, side], before[i, j, side] = max(ways)
         state = len(lefts), len(rights), int(0 < heads[word] <= word)
         score += values[state]
         while state in before:
-            left, right, side = state
+            i, j, side = state
             state = before[state]
-            by_left = state[0] < left
-            gap = lefts[left - 1] if by_left else rights[right - 1]
-            tags[2 * gap + 1] = Hexatag(2 + 2 * side + by_left)
+            head_right = state[0] < i
+            tags[2 * (lefts[i - 1] if head_right else rights[j - 1]) + 1] = Hexatag(2 + 2 * side + head_right)
         tags[2 * word] = Hexatag(state[2])
     return score, tags
 
