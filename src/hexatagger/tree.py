@@ -30,10 +30,12 @@ def check_tree(heads: Iterable[int], *, single_root: bool = True) -> None:
     """
     heads = plain(heads)
     size = len(heads)
+    roots = []
     for word, head in enumerate(heads, 1):
         if not 0 <= head <= size:
             raise TreeError(f"HEAD '{head}' is outside the sentence ({size} words)", word=word)
-    roots = [word for word, head in enumerate(heads, 1) if head == 0]
+        if head == 0:
+            roots.append(word)
     if size and not roots:
         raise TreeError("no word has HEAD 0: the sentence has no root")
     if cycle := find_cycle(heads):

@@ -56,7 +56,7 @@ def best_of_tree(heads: Sequence[int], leaf: Scores, internal: Scores) -> tuple[
     >>> score, " ".join(map(str, tags))
     (1.0, 'l Lr r Ll r')
     """
-    begin, end = _ends(np.array(heads, np.intp) - 1, np.zeros(len(heads), np.intp))
+    begin, end = _ends(np.array([head - 1 if head else word for word, head in enumerate(heads)], np.intp))
     score, tags = 0.0, [Hexatag.LEAF_L] * max(0, 2 * len(heads) - 1)
     for word, dependents in enumerate(dependents_of(heads)[1:]):
         # Gaps of the nodes that join the dependents, nearest first.
@@ -106,13 +106,12 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores,
     sentence = owners[number]
     local = np.concatenate([np.empty(0, np.intp), *trees]) - 1  # −1: the root
     words = np.arange(len(local))
-    begin, end = _ends(local, starts)
-    is_left, is_right = local + starts > words, (local >= 0) & (local + starts < words)
-    head = np.where(local < 0, words, local + starts)
+    head = np.where(local < 0, words, local + starts)  # the root is its own head
+    is_left, is_right, joined = head > words, head < words, head != words
+    begin, end = _ends(head)
     leaves = leaf[sentence, words - starts]  # (words, 2)
     # The node that joins a word to its head, by child side; 0 for the root, which has none.
     gap = np.where(is_left, end, begin - 1) - starts
-    joined = local >= 0
     nodes = np.zeros((len(words), 2))
     nodes[joined] = internal[sentence[joined], gap[joined]].reshape(-1, 2, 2)[
         np.arange(int(joined.sum())), :, is_left[joined].astype(np.intp)
@@ -125,7 +124,7 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores,
     # Words with dependents on one side have one interleaving: the leaf and all nodes but the outermost face the next
     # dependent, and the outermost is a child like the whole subtree.
     outermost = np.zeros(len(words), np.bool_)
-    first, last = _outermost(head, words)
+    first, last = _outermost(head)
     outermost[first[first != words]] = outermost[last[last != words]] = True
     sums = np.where(count_left > 0, leaves[:, 1], np.where(count_right > 0, leaves[:, 0], leaves[words, whole]))
     sums[both] = 0.0
@@ -133,32 +132,21 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores,
     side = np.where(outermost, whole[head], is_left.astype(np.intp))
     sums += np.bincount(head[simple], nodes[words, side][simple], len(words))
     if both.any():
-        sums[both] = _grids(leaves[both], nodes, whole[both], both, head, is_left, is_right, count_left, count_right)
+        sums[both] = _grids(leaves[both], nodes, whole[both], head, both, count_left[both], count_right[both])
     return np.bincount(number, sums, len(sizes)).astype(np.float64)
 
 
-def _grids(
-    leaves: Scores,
-    nodes: Scores,
-    whole: Ints,
-    both: Bools,
-    head: Ints,
-    is_left: Bools,
-    is_right: Bools,
-    count_left: Ints,
-    count_right: Ints,
-) -> Scores:
-    """Return the log-sums of all words with dependents on both sides at once, along the diagonals of their grids."""
-    number = np.cumsum(both) - 1
-    rows = int(both.sum())
-    lefts, rights = count_left[both], count_right[both]
+def _grids(leaves: Scores, nodes: Scores, whole: Ints, head: Ints, both: Bools, lefts: Ints, rights: Ints) -> Scores:
+    """Return the log-sums of the words with dependents on both sides, at once along the diagonals of their grids."""
+    number, words = np.cumsum(both) - 1, np.arange(len(head))
+    rows = len(leaves)
     most_left, most_right = int(lefts.max()), int(rights.max())
     # Node scores by child side, word, and number of dependents attached on that side (nearest first).
     left = np.full((2, rows, most_left + 1), -np.inf)
     # The right ones lie backwards from `origin`, so that a diagonal is a slice; the rest is −inf.
     origin = most_left + most_right
     right = np.full((2, rows, origin + most_left), -np.inf)
-    for table, members, order in ((left, is_left, -1), (right, is_right, 1)):
+    for table, members, order in ((left, head > words, -1), (right, head < words, 1)):
         chosen = np.flatnonzero(members & both[head])[::order]
         chosen = chosen[np.argsort(head[chosen], kind="stable")]
         owner = number[head[chosen]]
@@ -179,18 +167,18 @@ def _grids(
     return found
 
 
-def _outermost(head: Ints, words: Ints) -> tuple[Ints, Ints]:
+def _outermost(head: Ints) -> tuple[Ints, Ints]:
     """Return the first left and the last right dependent of every word, or the word itself if it has none."""
+    words = np.arange(len(head))
     first, last = words.copy(), words.copy()
     lefts, rights = words[head > words][::-1], words[head < words]
     first[head[lefts]], last[head[rights]] = lefts, rights  # the last assignment wins
     return first, last
 
 
-def _ends(local: Ints, starts: Ints) -> tuple[Ints, Ints]:
+def _ends(head: Ints) -> tuple[Ints, Ints]:
     """Return the first and the last word of every subtree."""
-    words = np.arange(len(local))
-    begin, end = _outermost(np.where(local < 0, words, local + starts), words)
+    begin, end = _outermost(head)
     while True:  # pointer doubling
         further = begin[begin], end[end]
         if np.array_equal(further[0], begin) and np.array_equal(further[1], end):

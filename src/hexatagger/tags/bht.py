@@ -83,7 +83,7 @@ def heads_to_tree(heads: Iterable[int], order: Order = "left") -> BHT:
         (lefts if word < head else rights)[head].append(word)
     stack: list[BHT] = []
     # The recursion as an agenda: visit a word, or join the top two items.
-    todo: list[int | Literal["L", "R"]] = [rights[0][0]]
+    todo: list[int | str] = [rights[0][0]]
     while todo:
         job = todo.pop()
         if isinstance(job, int):
@@ -92,9 +92,8 @@ def heads_to_tree(heads: Iterable[int], order: Order = "left") -> BHT:
             right_jobs = [each for dependent in reversed(rights[job]) for each in ("L", dependent)]
             todo += right_jobs + left_jobs if order == "left" else left_jobs + right_jobs  # the last is done first
         else:
-            subtree, node = stack.pop(), stack.pop()
-            left, right = (subtree, node) if job == "R" else (node, subtree)
-            stack.append(BHT(side=job, left=left, right=right))
+            new, node = stack.pop(), stack.pop()
+            stack.append(BHT(side="R", left=new, right=node) if job == "R" else BHT(side="L", left=node, right=new))
     return stack.pop()
 
 
