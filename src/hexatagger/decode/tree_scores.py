@@ -74,7 +74,7 @@ def best_of_tree(heads: Sequence[int], leaf: Scores, internal: Scores) -> tuple[
             if ways:
                 values[i, j, side], before[i, j, side] = max(ways)
         state = len(lefts), len(rights), int(0 < heads[word] <= word)
-        score += values[state]
+        score += float(values[state])
         while state in before:
             i, j, side = state
             state = before[state]
