@@ -11,15 +11,20 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before numpy is loaded: one core
 
 import math
 import statistics
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexatagger.decode import best, heads, reference
+from hexatagger.decode import best, heads
 from hexatagger.tags import from_heads, is_legal
 from results import save
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+import reference
 
 LENGTHS = (8, 25, 64, 128, 256, 512, 1024, 4096)
 BATCH = 128

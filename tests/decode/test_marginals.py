@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import brute_force
-from hexatagger.decode import log_partition, marginals, reference, sample
+import reference
+from hexatagger.decode import log_partition, marginals, sample
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import is_legal
 from lattice_cases import Problem, enumerate_all, problems, random_problem, stacked

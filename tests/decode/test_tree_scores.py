@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 import brute_force
 import strategies
 from hexatagger.decode import best, heads, marginals, sequence_scores, tree_scores
-from hexatagger.decode.reference import COUNT, LOG
-from hexatagger.decode.tree_scores import best_of_tree, tree_total
+from hexatagger.decode.tree_scores import best_of_tree
 from hexatagger.errors import TagError, TreeError
 from hexatagger.tags.hexatag import Hexatag
 from lattice_cases import Problem, by_tree, enumerate_all, problems, random_problem, stacked
+from reference import COUNT, LOG, tree_total
 
 
 @given(problems())

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force
-from hexatagger.decode import best, heads, reference
+import reference
+from hexatagger.decode import best, heads
 from hexatagger.errors import DecodeError
 from hexatagger.tags import to_heads
 

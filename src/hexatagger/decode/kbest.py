@@ -7,15 +7,8 @@ differ: a tree with many mediocre sequences can be more probable than the tree o
 Sequences are enumerated best first, lazily, in rounds over the whole batch. The Viterbi table gives the best sequence
 that deviates from a listed one at a given word with a given pair of tags. The best deviation is the next sequence, and
 it is itself varied only after the word where it deviated, so every sequence comes once. A round costs O(N) per
-sentence. The enumeration ends with the k-th distinct tree.
-
-If a tree has too many sequences, trees are enumerated instead (see `chart.kbest`): 2k charts of O(N⁴), whatever the
-scores are. Sentences that are too long for a chart get the trees that were found.
-
-Tags plus head scores: a pointer model (an extension of ours) scores every head of every word besides the tags. "Tag
-scores plus head scores" is one objective. Its exact form is the chart (`kbest_constrained` with `head_scores`, O(N⁴)).
-Its documented approximation is reranking: `candidates` lists the trees of the best sequences by tags alone, and the
-caller adds the head scores and takes the best of these trees, O(N) per sequence.
+sentence. The enumeration ends with the k-th distinct tree. If a tree has too many sequences, trees are enumerated
+instead (see `chart.kbest`). Sentences that are too long for a chart get the trees that were found.
 """
 
 import itertools
@@ -74,7 +67,7 @@ def candidates(
 ) -> list[list[tuple[Ints, Tags, float]]]:
     """Return the distinct trees among the `rounds` best sequences of each sentence, best first: heads, tags, score.
 
-    These are the trees to rerank with head scores. Each sequence costs O(N).
+    These are the trees to rerank with the head scores of pointers, an extension of ours. Each sequence costs O(N).
 
     >>> [trees] = candidates(np.zeros((1, 2, 2)), np.log([[[3, 1, 9, 9]]]), [2], 5)
     >>> [(heads.tolist(), f"{np.exp(score):.2f}") for heads, _, score in trees]
@@ -82,9 +75,8 @@ def candidates(
     """
     leaf_scores, internal_scores, sizes = check_scores(leaf, internal, lengths)
     listed, _ = _enumerate(leaf_scores, internal_scores, sizes, rounds, rounds)
-    rows = np.repeat(np.arange(len(listed)), [len(trees) for trees in listed])
     tags = [sequence for trees in listed for _, sequence in trees]
-    scores = iter(sequence_scores_unchecked(tags, leaf_scores, internal_scores, rows).tolist())
+    scores = iter(sequence_scores_unchecked(tags, leaf_scores, internal_scores, _owners(listed)).tolist())
     return [[(found, sequence, next(scores)) for found, sequence in trees] for trees in listed]
 
 
@@ -107,13 +99,22 @@ def kbest(
         log_partitions = log_partition(leaf_scores, internal_scores, sizes)
     listed, unfinished = _enumerate(leaf_scores, internal_scores, sizes, k, _ROUNDS)
     for number in unfinished:
-        size = int(sizes[number])
-        if size > CHART:
-            continue
-        leaves, nodes = leaf_scores[number, :size], internal_scores[number, : size - 1]
-        found = ranked_trees(unconstrained(leaves, nodes), first=listed[number][0][1])
-        listed[number] = [(heads([tags])[0], tags) for _, tags in itertools.islice(found, k)]
-    return _ranked(listed, leaf_scores, internal_scores, log_partitions)
+        if (size := int(sizes[number])) <= CHART:
+            problem = unconstrained(leaf_scores[number, :size], internal_scores[number, : size - 1])
+            found = itertools.islice(ranked_trees(problem, first=listed[number][0][1]), k)
+            listed[number] = [(heads([tags])[0], tags) for _, tags in found]
+    owners, flat = _owners(listed), [tree for trees in listed for tree in trees]
+    scores = sequence_scores_unchecked([tags for _, tags in flat], leaf_scores, internal_scores, owners)
+    shares = tree_scores_unchecked([found for found, _ in flat], leaf_scores, internal_scores, owners)
+    numbers = zip(scores.tolist(), np.minimum(shares - log_partitions[owners], 0.0).tolist(), strict=True)
+    ranked = [[RankedTree(*tree, *next(numbers)) for tree in trees] for trees in listed]
+    # The first is the tree of `best`. Rounding may have changed the order of the others.
+    return [trees[:1] + sorted(trees[1:], key=lambda tree: -tree.score) for trees in ranked]
+
+
+def _owners(listed: list[_Trees]) -> Ints:
+    """Return the index of the sentence of each tree."""
+    return np.repeat(np.arange(len(listed)), [len(trees) for trees in listed])
 
 
 def _enumerate(leaf: Scores, internal: Scores, sizes: Ints, k: int, rounds: int) -> tuple[list[_Trees], list[int]]:
@@ -135,23 +136,6 @@ def _enumerate(leaf: Scores, internal: Scores, sizes: Ints, k: int, rounds: int)
             again.append(part[deeper])
         todo, levels = np.concatenate(again), 2 * levels
     return listed, unfinished
-
-
-def _ranked(listed: list[_Trees], leaf: Scores, internal: Scores, log_partitions: Scores) -> list[list[RankedTree]]:
-    """Add scores and log-probabilities to trees."""
-    rows = np.repeat(np.arange(len(listed)), [len(trees) for trees in listed])
-    flat = [tree for trees in listed for tree in trees]
-    scores = sequence_scores_unchecked([tags for _, tags in flat], leaf, internal, rows)
-    sums = tree_scores_unchecked([found for found, _ in flat], leaf, internal, rows) - log_partitions[rows]
-    ranked: list[list[RankedTree]] = [[] for _ in listed]
-    for row, (found, tags), score, log_probability in zip(
-        rows.tolist(), flat, scores.tolist(), sums.tolist(), strict=True
-    ):
-        ranked[row].append(RankedTree(found, tags, score, min(0.0, log_probability)))
-    for trees in ranked:
-        # The first is the tree of `best`. Rounding may have changed the order of the others.
-        trees[1:] = sorted(trees[1:], key=lambda tree: -tree.score)
-    return ranked
 
 
 def _enumerate_batch(

@@ -18,21 +18,16 @@ it is an upper bound on what deeper sequences could contribute. Every caller use
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.errors import DecodeError
-from hexatagger.tags.hexatag import DEPTH_CHANGE, Hexatag
 
 Scores = NDArray[np.float64]
 Tags = NDArray[np.int8]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
-
-LEAF_TAGS = (Hexatag.LEAF_L, Hexatag.LEAF_R)
-INTERNAL_TAGS = (Hexatag.L_HEAD_L, Hexatag.L_HEAD_R, Hexatag.R_HEAD_L, Hexatag.R_HEAD_R)
 
 LEVELS = 12
 """Initial number of depth levels; UD treebanks need 6 to 9."""
@@ -40,33 +35,6 @@ HIGHEST = 1e300
 """Highest score, so that sums do not overflow; scores below −1e300, the masks of some programs, count as −inf."""
 _PRECISION = 1e-6
 """How far rounding may change a probability."""
-
-
-def next_depth(depth: int, tag: Hexatag) -> int | None:
-    """Return the depth after a tag, or None if the tag is illegal here.
-
-    >>> next_depth(0, Hexatag.LEAF_L), next_depth(0, Hexatag.LEAF_R), next_depth(1, Hexatag.R_HEAD_L)
-    (1, None, None)
-    """
-    after = depth + DEPTH_CHANGE[tag]
-    return after if after >= 1 else None
-
-
-def choices(position: int) -> tuple[Hexatag, ...]:
-    """Return the tags allowed at a 0-based position: leaf and internal tags alternate."""
-    return INTERNAL_TAGS if position % 2 else LEAF_TAGS
-
-
-Number = TypeVar("Number", int, NDArray[np.intp])
-
-
-def max_depth(size: Number) -> Number:
-    """Return the greatest depth after an internal tag in a sentence of `size` words: what goes up must come down.
-
-    >>> [max_depth(size) for size in (1, 2, 3, 4, 5)]
-    [0, 1, 1, 2, 2]
-    """
-    return size // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +93,7 @@ def fill(steps: Moves, plus: np.ufunc, levels: int, *, deeper: bool = True) -> S
     """
     words, batch = steps.last.shape
     up, stay, down, last, reach = steps.up, steps.stay, steps.down, steps.last, steps.reach.tolist()
-    deep = int((max_depth(steps.sizes) > levels).sum()) if deeper else 0
+    deep = int((steps.sizes // 2 > levels).sum()) if deeper else 0  # what goes up must come down
     anything = plus(plus(up, down), stay) if deep else stay
     value = np.empty((words, levels + 3, batch))  # not initialised: entries that no sentence reaches are never touched
     value[:, 0] = value[:, -2:] = -np.inf

@@ -1,13 +1,12 @@
 """The log partition function over legal sequences, and the exact marginal probability of every tag.
 
 A network scores tags one by one, but only legal sequences are trees. Scores are renormalised over legal sequences: the
-probability of a sequence is exp(sum of its scores) / Z. This is forward-backward on the table of `best`, in the log
-semiring: one table for the sentences, one for the reversed sentences.
+probability of a sequence is exp(sum of its scores) / Z. This is forward-backward in the log semiring, O(N · depth) per
+sentence: one table for the sentences, one for the reversed sentences.
 
-The result is exact up to rounding at any length, in O(N · depth) per sentence. Scores so large that rounding would show
-are refused. Up to 64 words the table has all levels
-of depth. For longer sentences the row "deeper" bounds the mass beyond the levels, which are doubled until the bound is
-below a share of 1e-12.
+The result is exact up to rounding; scores so large that rounding would show are refused. Up to 64 words the table has
+all levels of depth. For longer sentences the row "deeper" bounds the mass beyond the levels, which are doubled until
+the bound is below a share of 1e-12.
 """
 
 from collections.abc import Iterator
@@ -24,7 +23,6 @@ from hexatagger.decode.lattice import (
     fill,
     highest_scores,
     longest_first,
-    max_depth,
     moves,
     refuse_impossible,
     refuse_imprecise,
@@ -64,14 +62,11 @@ def marginals(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> Margi
     leaf_scores, internal_scores, sizes = check_scores(leaf, internal, lengths)
     totals = np.zeros(len(sizes))
     leaf_shares, internal_shares = np.zeros_like(leaf_scores), np.zeros_like(internal_scores)
-    for numbers, steps, value in log_tables(leaf_scores, internal_scores, sizes):
+    for numbers, leaves, nodes, steps, value in log_tables(leaf_scores, internal_scores, sizes):
         words = len(value)
         totals[numbers] = total(steps, value)
-        leaves, nodes = leaf_scores[numbers, :words], internal_scores[numbers, : words - 1]
-        shares = _move_probabilities(steps, value, totals[numbers])
-        leaf_shares[numbers, :words], internal_shares[numbers, : words - 1] = _tag_probabilities(
-            leaves, nodes, steps, shares
-        )
+        shares = _tag_probabilities(leaves, nodes, steps.sizes, _move_probabilities(steps, value, totals[numbers]))
+        leaf_shares[numbers, :words], internal_shares[numbers, : words - 1] = shares
     return Marginals(totals, leaf_shares, internal_shares)
 
 
@@ -83,32 +78,31 @@ def log_partition(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike) -> S
     """
     leaf_scores, internal_scores, sizes = check_scores(leaf, internal, lengths)
     found = np.zeros(len(sizes))
-    for numbers, steps, value in log_tables(leaf_scores, internal_scores, sizes):
+    for numbers, _, _, steps, value in log_tables(leaf_scores, internal_scores, sizes):
         found[numbers] = total(steps, value)
     return found
 
 
-def log_tables(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Moves, Scores]]:
-    """Yield parts of a batch: sentence indices, moves, and a log-semiring table with all but 1e-12 of the mass."""
+def log_tables(leaf: Scores, internal: Scores, sizes: Ints) -> Iterator[tuple[Ints, Scores, Scores, Moves, Scores]]:
+    """Yield parts of a batch: indices, leaf and internal scores, moves, and a table with all but 1e-12 of the mass."""
     order = longest_first(sizes)
-    short = max_depth(sizes[order]) <= _ALL_LEVELS
+    short = sizes[order] // 2 <= _ALL_LEVELS
     for numbers in (*order[~short][:, None], *size_batches(order[short], sizes, cells=_CELLS, power=2, least=64)):
         longest = int(sizes[numbers[0]])
-        steps = moves(leaf[numbers, :longest], internal[numbers, : longest - 1], sizes[numbers], np.logaddexp)
-        levels = max(1, min(int(max_depth(longest)), _ALL_LEVELS))
+        leaves, nodes = leaf[numbers, :longest], internal[numbers, : longest - 1]
+        steps = moves(leaves, nodes, sizes[numbers], np.logaddexp)
+        deepest = longest // 2
+        levels = max(1, min(deepest, _ALL_LEVELS))
         while True:
             value = fill(steps, np.logaddexp, levels, deeper=False)
-            if levels >= max_depth(longest):
-                refuse_impossible(total(steps, value), numbers)
-                break
-            bound = total(steps, fill(steps, np.logaddexp, levels))
+            found = total(steps, value)
+            bound = found if levels >= deepest else total(steps, fill(steps, np.logaddexp, levels))
             refuse_impossible(bound, numbers)
-            if (total(steps, value) > bound - _LOST).all():
+            if levels >= deepest or (found > bound - _LOST).all():
                 break
-            levels = min(2 * levels, int(max_depth(longest)))
-        highest = highest_scores(leaf[numbers, :longest], internal[numbers, : longest - 1])
-        refuse_imprecise(highest, total(steps, value), sizes[numbers], numbers)
-        yield numbers, steps, value
+            levels = min(2 * levels, deepest)
+        refuse_imprecise(highest_scores(leaves, nodes), found, sizes[numbers], numbers)
+        yield numbers, leaves, nodes, steps, value
 
 
 def _move_probabilities(steps: Moves, value: Scores, totals: Scores) -> tuple[Scores, Scores, Scores]:
@@ -125,17 +119,14 @@ def _move_probabilities(steps: Moves, value: Scores, totals: Scores) -> tuple[Sc
     inside = (places < steps.sizes - 1)[:, None]
     after = np.where(inside, value[2:], -np.inf)
     before = np.where(inside, before, -np.inf) - totals
-    for share, scores, ahead in (
-        (up, steps.up, after[:, 2:-1]),
-        (stay, steps.stay, after[:, 1:-2]),
-        (down, steps.down, after[:, :-3]),
-    ):
-        share[1:] = np.exp(before + ahead + scores[1:, None]).sum(1)
+    up[1:] = np.exp(before + after[:, 2:-1] + steps.up[1:, None]).sum(1)
+    stay[1:] = np.exp(before + after[:, 1:-2] + steps.stay[1:, None]).sum(1)
+    down[1:] = np.exp(before + after[:, :-3] + steps.down[1:, None]).sum(1)
     return up, stay, down
 
 
 def _tag_probabilities(
-    leaf: Scores, internal: Scores, steps: Moves, shares: tuple[Scores, ...]
+    leaf: Scores, internal: Scores, sizes: Ints, shares: tuple[Scores, ...]
 ) -> tuple[Scores, Scores]:
     """Distribute the probabilities of moves over the tags that make them."""
     up, stay, down = (share.T for share in shares)
@@ -143,12 +134,10 @@ def _tag_probabilities(
     by_l, by_r = stay * stay_left, stay * (1 - stay_left)  # `l R·` and `r L·`
     leaves = np.zeros_like(leaf)
     leaves[:, :-1] = np.stack([up + by_l, down + by_r], axis=-1)
-    rows, sizes = np.arange(len(leaf)), steps.sizes
-    leaves[rows, sizes - 1, (sizes > 1).astype(np.intp)] = 1
+    leaves[np.arange(len(leaf)), sizes - 1, (sizes > 1).astype(np.intp)] = 1
     l_child, r_child = up + by_r, down + by_l
-    return leaves, np.stack(
-        [l_child * l_left, l_child * (1 - l_left), r_child * r_left, r_child * (1 - r_left)], axis=-1
-    )
+    nodes = [l_child * l_left, l_child * (1 - l_left), r_child * r_left, r_child * (1 - r_left)]
+    return leaves, np.stack(nodes, axis=-1)
 
 
 def conditionals(leaf: Scores, internal: Scores) -> tuple[Scores, Scores, Scores]:

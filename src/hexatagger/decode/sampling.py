@@ -24,19 +24,16 @@ def sample(leaf: ArrayLike, internal: ArrayLike, lengths: ArrayLike, n: int, *, 
         raise DecodeError(f"n is {n}: the number of samples must not be negative")
     leaf_scores, internal_scores, sizes = check_scores(leaf, internal, lengths)
     found = [np.zeros((n, 0), np.int8)] * len(sizes)
-    for numbers, steps, value in log_tables(leaf_scores, internal_scores, sizes):
-        words = len(value)
-        generators = [np.random.default_rng((seed, size)) for size in steps.sizes.tolist()]
-        drawn = _draw(leaf_scores[numbers, :words], internal_scores[numbers, : words - 1], steps, value, generators, n)
+    for numbers, leaves, nodes, steps, value in log_tables(leaf_scores, internal_scores, sizes):
+        drawn = _draw(leaves, nodes, steps, value, n, seed)
         for number, size, tags in zip(numbers.tolist(), steps.sizes.tolist(), drawn, strict=True):
             found[number] = tags[:, : 2 * size - 1].copy()
     return found
 
 
-def _draw(
-    leaf: Scores, internal: Scores, steps: Moves, value: Scores, generators: "list[np.random.Generator]", n: int
-) -> Tags:
+def _draw(leaf: Scores, internal: Scores, steps: Moves, value: Scores, n: int, seed: int) -> Tags:
     """Draw n sequences of each sentence, each sentence with its own random generator: (batch, n, tags)."""
+    generators = [np.random.default_rng((seed, size)) for size in steps.sizes.tolist()]
     batch, words = leaf.shape[:2]
     tags = np.zeros((batch, n, 2 * words - 1), np.int8)
     depth = np.zeros((batch, n), np.intp)
@@ -47,17 +44,13 @@ def _draw(
         going = reach[word + 1]
         here = depth[:going]
         # subtle: word by word from the sentence's own generator, so that the rest of the batch makes no difference
-        chance = np.stack(
-            [generator.random((3, n)) for generator in generators[:going]], axis=1
-        )  # move, leaf, head side
-        if word == 0:
-            up = np.ones((going, n), np.bool_)
-            down = ~up
-        else:
-            here_columns = columns[:going]
-            sums = value[word, here, here_columns]
+        # Chances of the move, the leaf tag and the head side.
+        chance = np.stack([generator.random((3, n)) for generator in generators[:going]], axis=1)
+        up, down = np.ones((going, n), np.bool_), np.zeros((going, n), np.bool_)  # the first word goes up
+        if word:
+            sums = value[word, here, columns[:going]]
             shares = [
-                np.exp(value[word + 1, here + change, here_columns] + scores[word, :going, None] - sums)
+                np.exp(value[word + 1, here + change, columns[:going]] + scores[word, :going, None] - sums)
                 for change, scores in ((1, steps.up), (0, steps.stay), (-1, steps.down))
             ]
             up, down = _choose(chance[0], *shares)

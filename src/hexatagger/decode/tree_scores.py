@@ -7,18 +7,15 @@ child). So the interleavings of a word are the paths through an l × r grid, and
 sum over exponentially many sequences takes O(Σ l·r), at most O(N²), usually O(N).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexatagger.decode.lattice import Bools, Ints, Scores, check_scores
-from hexatagger.decode.reference import BEST, Path, Semiring, T
 from hexatagger.tags.hexatag import Hexatag, check_tags
-from hexatagger.tree import check_projective
-
-_SIDES = ((Hexatag.L_HEAD_L, Hexatag.L_HEAD_R), (Hexatag.R_HEAD_L, Hexatag.R_HEAD_R))
-"""Internal tags by child side and head side."""
+from hexatagger.tree import check_projective, dependents_of
 
 
 def sequence_scores(tags: Iterable[ArrayLike], leaf: ArrayLike, internal: ArrayLike) -> Scores:
@@ -50,79 +47,41 @@ def sequence_scores_unchecked(
     return np.bincount(row, scores, len(sizes)).astype(np.float64)
 
 
-def tree_total(heads: Iterable[int], weigh: Callable[[int, Hexatag], T], semiring: Semiring[T]) -> T:
-    """Return the semiring sum over the sequences of a projective tree; `weigh` gets a 0-based place and its tag. O(N²).
+def best_of_tree(heads: Sequence[int], leaf: Scores, internal: Scores) -> tuple[float, list[Hexatag]]:
+    """Return the best sequence of a projective tree and its score; `leaf` is (words, 2), `internal` (words − 1, 4).
 
-    >>> from hexatagger.decode.reference import COUNT
-    >>> tree_total([3, 3, 0, 3, 3], lambda place, tag: 1, COUNT)  # 2 left and 2 right dependents
-    6
-    """
-    heads = check_projective(heads)
-    size = len(heads)
-    begin, end = _ends(np.array(heads, np.intp) - 1, np.zeros(size, np.intp))
-    rows: list[tuple[list[int], list[int]]] = [([], []) for _ in range(size)]  # places of nodes by side, nearest first
-    for word in range(size, 0, -1):
-        if (head := heads[word - 1]) > word:
-            rows[head - 1][0].append(2 * int(end[word - 1]) + 1)
-    for word, head in enumerate(heads, 1):
-        if 0 < head < word:
-            rows[head - 1][1].append(2 * int(begin[word - 1]) - 1)
-    result = semiring.one
-    for word, (left, right) in enumerate(rows, 1):
-        whole = int(0 < heads[word - 1] < word)
-        result = semiring.times(result, _grid(2 * word - 2, left, right, whole, weigh, semiring))
-    return result
-
-
-def _grid(
-    place: int,
-    left: Sequence[int],
-    right: Sequence[int],
-    whole: int,
-    weigh: Callable[[int, Hexatag], T],
-    semiring: Semiring[T],
-) -> T:
-    """Return the sum over the interleavings of one word; `whole` is the child side of its whole subtree."""
-    # Keys: dependents attached on each side, and the side of the last (2: none). The last node has no tag yet.
-    states: dict[tuple[int, int, int], T] = {(0, 0, 2): semiring.one}
-
-    def close(state: tuple[int, int, int], side: int) -> T:
-        taken_left, taken_right, last = state
-        if last == 2:
-            return semiring.times(states[state], weigh(place, Hexatag(side)))
-        node = right[taken_right - 1] if last else left[taken_left - 1]
-        return semiring.times(states[state], weigh(node, _SIDES[side][1 - last]))
-
-    for steps in range(len(left) + len(right)):
-        for taken_left in range(max(0, steps - len(right)), min(steps, len(left)) + 1):
-            taken_right = steps - taken_left
-            for last in (0, 1, 2):
-                state = taken_left, taken_right, last
-                if state not in states:
-                    continue
-                for after in ((taken_left + 1, taken_right, 0), (taken_left, taken_right + 1, 1)):
-                    if after[0] <= len(left) and after[1] <= len(right):
-                        value = close(state, 1 - after[2])
-                        states[after] = semiring.plus(states[after], value) if after in states else value
-    ends = [close(state, whole) for state in states if state[:2] == (len(left), len(right))]
-    return ends[0] if len(ends) == 1 else semiring.plus(*ends)
-
-
-def best_of_tree(heads: Iterable[int], leaf: Scores, internal: Scores) -> tuple[float, list[Hexatag]]:
-    """Return the best sequence of a tree and its score; `leaf` is (words, 2), `internal` (words − 1, 4). O(N²).
+    O(N²), usually O(N).
 
     >>> score, tags = best_of_tree([2, 0, 2], np.zeros((3, 2)), np.array([[0.0, 0, 0, 0], [1, 0, 0, 0]]))
     >>> score, " ".join(map(str, tags))
     (1.0, 'l Lr r Ll r')
     """
-
-    def weigh(place: int, tag: Hexatag) -> Path:
-        scores = internal[place // 2, tag - 2] if place % 2 else leaf[place // 2, tag]
-        # Tags come out of order, so each carries its place: both in one number.
-        return float(scores), (place * 6 + tag,)  # type: ignore[return-value]
-
-    score, placed = tree_total(heads, weigh, BEST)
-    return score, [Hexatag(number % 6) for number in sorted(placed)]
+    begin, end = _ends(np.array([head - 1 if head else word for word, head in enumerate(heads)], np.intp))
+    score, tags = 0.0, [Hexatag.LEAF_L] * max(0, 2 * len(heads) - 1)
+    for word, dependents in enumerate(dependents_of(heads)[1:]):
+        # Gaps of the nodes that join the dependents, nearest first.
+        lefts = [int(end[other - 1]) for other in reversed(dependents) if other <= word]
+        rights = [int(begin[other - 1]) - 1 for other in dependents if other > word]
+        # A state: i left and j right dependents attached, and the side of the node so far as a child (1: right).
+        values = {(0, 0, side): float(leaf[word, side]) for side in (0, 1)}
+        before: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+        for i, j, side in itertools.product(range(len(lefts) + 1), range(len(rights) + 1), (0, 1)):
+            ways = []
+            if i:
+                ways.append((values[i - 1, j, 1] + internal[lefts[i - 1], 2 * side + 1], (i - 1, j, 1)))
+            if j:
+                ways.append((values[i, j - 1, 0] + internal[rights[j - 1], 2 * side], (i, j - 1, 0)))
+            if ways:
+                values[i, j, side], before[i, j, side] = max(ways)
+        state = len(lefts), len(rights), int(0 < heads[word] <= word)
+        score += float(values[state])
+        while state in before:
+            i, j, side = state
+            state = before[state]
+            head_right = state[0] < i
+            tags[2 * (lefts[i - 1] if head_right else rights[j - 1]) + 1] = Hexatag(2 + 2 * side + head_right)
+        tags[2 * word] = Hexatag(state[2])
+    return score, tags
 
 
 def tree_scores(trees: Sequence[Iterable[int]], leaf: ArrayLike, internal: ArrayLike) -> Scores:
@@ -147,13 +106,12 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores,
     sentence = owners[number]
     local = np.concatenate([np.empty(0, np.intp), *trees]) - 1  # −1: the root
     words = np.arange(len(local))
-    begin, end = _ends(local, starts)
-    is_left, is_right = local + starts > words, (local >= 0) & (local + starts < words)
-    head = np.where(local < 0, words, local + starts)
+    head = np.where(local < 0, words, local + starts)  # the root is its own head
+    is_left, is_right, joined = head > words, head < words, head != words
+    begin, end = _ends(head)
     leaves = leaf[sentence, words - starts]  # (words, 2)
     # The node that joins a word to its head, by child side; 0 for the root, which has none.
     gap = np.where(is_left, end, begin - 1) - starts
-    joined = local >= 0
     nodes = np.zeros((len(words), 2))
     nodes[joined] = internal[sentence[joined], gap[joined]].reshape(-1, 2, 2)[
         np.arange(int(joined.sum())), :, is_left[joined].astype(np.intp)
@@ -166,7 +124,7 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores,
     # Words with dependents on one side have one interleaving: the leaf and all nodes but the outermost face the next
     # dependent, and the outermost is a child like the whole subtree.
     outermost = np.zeros(len(words), np.bool_)
-    first, last = _outermost(head, words)
+    first, last = _outermost(head)
     outermost[first[first != words]] = outermost[last[last != words]] = True
     sums = np.where(count_left > 0, leaves[:, 1], np.where(count_right > 0, leaves[:, 0], leaves[words, whole]))
     sums[both] = 0.0
@@ -174,32 +132,21 @@ def tree_scores_unchecked(trees: Sequence[Ints], leaf: Scores, internal: Scores,
     side = np.where(outermost, whole[head], is_left.astype(np.intp))
     sums += np.bincount(head[simple], nodes[words, side][simple], len(words))
     if both.any():
-        sums[both] = _grids(leaves[both], nodes, whole[both], both, head, is_left, is_right, count_left, count_right)
+        sums[both] = _grids(leaves[both], nodes, whole[both], head, both, count_left[both], count_right[both])
     return np.bincount(number, sums, len(sizes)).astype(np.float64)
 
 
-def _grids(
-    leaves: Scores,
-    nodes: Scores,
-    whole: Ints,
-    both: Bools,
-    head: Ints,
-    is_left: Bools,
-    is_right: Bools,
-    count_left: Ints,
-    count_right: Ints,
-) -> Scores:
-    """Return the log-sums of all words with dependents on both sides at once, along the diagonals of their grids."""
-    number = np.cumsum(both) - 1
-    rows = int(both.sum())
-    lefts, rights = count_left[both], count_right[both]
+def _grids(leaves: Scores, nodes: Scores, whole: Ints, head: Ints, both: Bools, lefts: Ints, rights: Ints) -> Scores:
+    """Return the log-sums of the words with dependents on both sides, at once along the diagonals of their grids."""
+    number, words = np.cumsum(both) - 1, np.arange(len(head))
+    rows = len(leaves)
     most_left, most_right = int(lefts.max()), int(rights.max())
     # Node scores by child side, word, and number of dependents attached on that side (nearest first).
     left = np.full((2, rows, most_left + 1), -np.inf)
     # The right ones lie backwards from `origin`, so that a diagonal is a slice; the rest is −inf.
     origin = most_left + most_right
     right = np.full((2, rows, origin + most_left), -np.inf)
-    for table, members, order in ((left, is_left, -1), (right, is_right, 1)):
+    for table, members, order in ((left, head > words, -1), (right, head < words, 1)):
         chosen = np.flatnonzero(members & both[head])[::order]
         chosen = chosen[np.argsort(head[chosen], kind="stable")]
         owner = number[head[chosen]]
@@ -220,18 +167,18 @@ def _grids(
     return found
 
 
-def _outermost(head: Ints, words: Ints) -> tuple[Ints, Ints]:
+def _outermost(head: Ints) -> tuple[Ints, Ints]:
     """Return the first left and the last right dependent of every word, or the word itself if it has none."""
+    words = np.arange(len(head))
     first, last = words.copy(), words.copy()
     lefts, rights = words[head > words][::-1], words[head < words]
     first[head[lefts]], last[head[rights]] = lefts, rights  # the last assignment wins
     return first, last
 
 
-def _ends(local: Ints, starts: Ints) -> tuple[Ints, Ints]:
+def _ends(head: Ints) -> tuple[Ints, Ints]:
     """Return the first and the last word of every subtree."""
-    words = np.arange(len(local))
-    begin, end = _outermost(np.where(local < 0, words, local + starts), words)
+    begin, end = _outermost(head)
     while True:  # pointer doubling
         further = begin[begin], end[end]
         if np.array_equal(further[0], begin) and np.array_equal(further[1], end):

@@ -83,20 +83,17 @@ def heads_to_tree(heads: Iterable[int], order: Order = "left") -> BHT:
         (lefts if word < head else rights)[head].append(word)
     stack: list[BHT] = []
     # The recursion as an agenda: visit a word, or join the top two items.
-    todo: list[int | Literal["L", "R"]] = [rights[0][0]]
+    todo: list[int | str] = [rights[0][0]]
     while todo:
         job = todo.pop()
         if isinstance(job, int):
             stack.append(BHT(job))
-            jobs: list[int | Literal["L", "R"]] = []
-            for side in ("left", "right") if order == "left" else ("right", "left"):
-                for dependent in reversed(lefts[job]) if side == "left" else rights[job]:
-                    jobs += [dependent, "R" if side == "left" else "L"]
-            todo += reversed(jobs)
+            left_jobs = [each for dependent in lefts[job] for each in ("R", dependent)]
+            right_jobs = [each for dependent in reversed(rights[job]) for each in ("L", dependent)]
+            todo += right_jobs + left_jobs if order == "left" else left_jobs + right_jobs  # the last is done first
         else:
-            subtree, node = stack.pop(), stack.pop()
-            left, right = (subtree, node) if job == "R" else (node, subtree)
-            stack.append(BHT(side=job, left=left, right=right))
+            new, node = stack.pop(), stack.pop()
+            stack.append(BHT(side="R", left=new, right=node) if job == "R" else BHT(side="L", left=node, right=new))
     return stack.pop()
 
 
@@ -106,22 +103,18 @@ def tree_to_heads(tree: BHT) -> list[int]:
     >>> tree_to_heads(heads_to_tree([2, 0, 4, 2]))
     [2, 0, 4, 2]
     """
-    nodes = list(tree.inorder())
+    nodes = [tree]
+    for node in nodes:  # grows during the loop: parents come before their children
+        nodes += node.children
     heads = [0] * ((len(nodes) + 1) // 2)
-    stack: list[tuple[BHT, bool]] = [(tree, False)]
-    headwords: list[int] = []
-    while stack:
-        node, done = stack.pop()
-        if node.is_leaf:
-            headwords.append(node.word)
-        elif done:
-            right, left = headwords.pop(), headwords.pop()
-            head, dependent = (left, right) if node.side == "L" else (right, left)
-            heads[dependent - 1] = head
-            headwords.append(head)
-        else:
-            stack.append((node, True))
-            stack += [(child, False) for child in reversed(node.children)]
+    headwords: dict[int, int] = {}
+    for node in reversed(nodes):
+        headword = node.word
+        if not node.is_leaf:
+            left, right = (headwords[id(child)] for child in node.children)
+            headword, dependent = (left, right) if node.side == "L" else (right, left)
+            heads[dependent - 1] = headword
+        headwords[id(node)] = headword
     return heads
 
 
@@ -135,12 +128,7 @@ def tree_to_tags(tree: BHT) -> list[Hexatag]:
     tags = []
     for node in tree.inorder():
         right_child = id(node) in rights
-        if node.is_leaf:
-            tags.append(Hexatag.LEAF_R if right_child else Hexatag.LEAF_L)
-        elif node.side == "L":
-            tags.append(Hexatag.R_HEAD_L if right_child else Hexatag.L_HEAD_L)
-        else:
-            tags.append(Hexatag.R_HEAD_R if right_child else Hexatag.L_HEAD_R)
+        tags.append(Hexatag(right_child if node.is_leaf else 2 + 2 * right_child + (node.side == "R")))
     return tags
 
 

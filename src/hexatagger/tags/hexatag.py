@@ -41,9 +41,12 @@ BY_SYMBOL = {symbol: Hexatag(number) for number, symbol in enumerate(SYMBOLS)}
 DEPTH_CHANGE = (1, 0, 0, 0, -1, -1)
 """The change of the stack depth by each tag."""
 
+_AS_RIGHT = {Hexatag.LEAF_L: Hexatag.LEAF_R, Hexatag.L_HEAD_L: Hexatag.R_HEAD_L, Hexatag.L_HEAD_R: Hexatag.R_HEAD_R}
+"""The tag of a node that is a right child instead of a left one."""
+
 
 def from_heads(heads: Iterable[int], order: Order = "left") -> list[Hexatag]:
-    """Return the 2N−1 tags of a projective tree; `order` is the side whose dependents a word takes first. O(N).
+    """Return the 2N−1 tags of a projective tree; `order` is the side whose dependents a word takes first.
 
     >>> " ".join(map(str, from_heads([2, 0, 4, 2])))  # She reads fascinating papers
     'l Lr r Ll l Rr r'
@@ -51,58 +54,36 @@ def from_heads(heads: Iterable[int], order: Order = "left") -> list[Hexatag]:
     check_choice("order", order, get_args(Order))
     heads = check_projective(heads)
     size = len(heads)
-    if size == 0:
-        return []
-    # Outermost dependents of every word: `first` on its left, `last` on its right, or the word itself if there is none.
-    first, last = list(range(size + 1)), list(range(size + 1))
-    for word in range(size, 0, -1):
-        if (head := heads[word - 1]) > word:
-            first[head] = word
-    for word in range(1, size + 1):
-        if (head := heads[word - 1]) < word:
-            last[head] = word
-    # First and last word of every subtree: a subtree begins where that of its first dependent begins, already known.
-    begin, end = list(range(size + 1)), list(range(size + 1))
-    for word in range(1, size + 1):
-        begin[word] = begin[first[word]]
-    for word in range(size, 0, -1):
-        end[word] = end[last[word]]
-
-    def whole_is_right(word: int) -> bool:
-        """Return whether the node of the word's whole subtree is a right child; the top node counts as left."""
-        return 0 < heads[word - 1] < word
-
+    begin, end = list(range(size + 1)), list(range(size + 1))  # first and last word of every subtree
     tags = [Hexatag.LEAF_L] * (2 * size - 1)
+    newest = list(range(-2, 2 * size, 2))  # place of each word's newest node: at first its leaf
+
+    # A word takes its nearest dependents first. Each makes a new node with the newest one as a child: the right child
+    # for a left dependent. In each loop, the subtree of a word is known on the side that matters when the word comes.
+    for side in ("left", "right") if order == "left" else ("right", "left"):
+        if side == "left":
+            for word in range(size, 0, -1):
+                if (head := heads[word - 1]) < word:
+                    end[head] = max(end[head], end[word])
+                else:
+                    tags[newest[head]] = _AS_RIGHT[tags[newest[head]]]
+                    newest[head] = 2 * end[word] - 1
+                    tags[newest[head]] = Hexatag.L_HEAD_R
+        else:
+            for word in range(1, size + 1):
+                if (head := heads[word - 1]) > word:
+                    begin[head] = min(begin[head], begin[word])
+                elif head:
+                    newest[head] = 2 * begin[word] - 3
+                    tags[newest[head]] = Hexatag.L_HEAD_L
     for word, head in enumerate(heads, 1):
-        has_left, has_right = first[word] < word, last[word] > word
-        # The leaf is a right child if the word takes a left dependent next.
-        if has_left and (order == "left" or not has_right):
-            right_child = True
-        elif has_right:
-            right_child = False
-        else:
-            right_child = whole_is_right(word)
-        tags[2 * word - 2] = Hexatag.LEAF_R if right_child else Hexatag.LEAF_L
-        if head == 0:
-            continue
-        # The internal node that joins the word to its head; its side depends on what the head takes next.
-        if word < head:
-            if word > first[head]:
-                right_child = True
-            else:
-                right_child = whole_is_right(head) if order == "right" or last[head] == head else False
-            tags[2 * end[word] - 1] = Hexatag.R_HEAD_R if right_child else Hexatag.L_HEAD_R
-        else:
-            if word < last[head]:
-                right_child = False
-            else:
-                right_child = whole_is_right(head) if order == "left" or first[head] == head else True
-            tags[2 * begin[word] - 3] = Hexatag.R_HEAD_L if right_child else Hexatag.L_HEAD_L
+        if 0 < head < word:  # the whole subtree is a right child
+            tags[newest[word]] = _AS_RIGHT[tags[newest[word]]]
     return tags
 
 
 def to_heads(tags: Iterable[int]) -> list[int]:
-    """Return the heads of a legal tag sequence, in O(N).
+    """Return the heads of a legal tag sequence.
 
     A stack item is a complete subtree, represented by its head, or a subtree with an open slot at its right edge. For
     an open item we keep its head if known, the governor of the slot's filler (0: none yet), and the words that wait for
@@ -117,39 +98,29 @@ def to_heads(tags: Iterable[int]) -> list[int]:
     heads = [0] * ((len(tags) + 1) // 2)
     stack: list[tuple[int, int, list[int]]] = []  # open items below the top: head, governor of the slot, waiting
     item_head, governor, waiting = 0, 0, list[int]()
+    leaf_l, leaf_r, l_head_l, l_head_r, r_head_l, r_head_r = map(int, Hexatag)  # numbers are compared faster
     for position, tag in enumerate(tags):
-        if position % 2 == 0:
-            word = position // 2 + 1
-            if tag == Hexatag.LEAF_L:
-                # Push a complete item of one word.
-                stack.append((item_head, governor, waiting))
-                item_head, governor, waiting = word, 0, []
-                continue
-            # The word fills the slot of the top item.
-            for waiter in waiting:
-                heads[waiter - 1] = word
-            if governor:
-                heads[word - 1] = governor
-            else:
-                item_head = word
-            waiting = []
+        word = position // 2 + 1
+        if tag == leaf_l:
+            stack.append((item_head, governor, waiting))
+            item_head, governor, waiting = word, 0, []
             continue
-        # An internal node over the complete top item.
-        joined = item_head
-        if tag in (Hexatag.R_HEAD_L, Hexatag.R_HEAD_R):
+        # A word fills the slot of the top item; an internal node joins the complete top item to what comes.
+        filler = word if tag == leaf_r else item_head
+        if tag >= r_head_l:
             item_head, governor, waiting = stack.pop()  # fills the slot of the item below, and opens a new one in it
-        else:
+        elif tag >= l_head_l:
             item_head, governor, waiting = 0, 0, []
-        if tag in (Hexatag.L_HEAD_L, Hexatag.R_HEAD_L):
-            for waiter in waiting:
-                heads[waiter - 1] = joined
-            if governor:
-                heads[joined - 1] = governor
-            else:
-                item_head = joined
-            governor, waiting = joined, []
+        if tag in (l_head_r, r_head_r):
+            waiting.append(filler)
+            continue
+        for waiter in waiting:
+            heads[waiter - 1] = filler
+        if governor:
+            heads[filler - 1] = governor
         else:
-            waiting.append(joined)
+            item_head = filler
+        governor, waiting = filler, []
     return heads
 
 

@@ -28,7 +28,7 @@ from heapq import heapify, heappop, heappush
 from typing import Literal, get_args
 
 from hexatagger.errors import check_choice
-from hexatagger.tree import check_tree, is_projective, plain
+from hexatagger.tree import check_tree, dependents_of, is_projective, plain, runs, subtree
 
 Scheme = Literal["head", "path", "head+path"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -55,8 +55,8 @@ def lift(heads: Iterable[int], deprels: Sequence[str], scheme: Scheme = "head+pa
     check_tree(heads, single_root=False)
 
     up = [0, *heads]
-    dependents = _dependents(up)
-    start, end = _runs(up, dependents)
+    dependents = dependents_of(heads)
+    start, end = runs(dependents)
     first_head: dict[int, int] = {}  # of lifted words
     passed: set[int] = set()  # heads that a word was lifted over
 
@@ -77,7 +77,7 @@ def lift(heads: Iterable[int], deprels: Sequence[str], scheme: Scheme = "head+pa
             heappush(queue, (length, word))
 
         kept = [other for other in dependents[head] if start[head] <= other <= end[head]]
-        lost = _subtree(word, dependents)
+        lost = subtree(word, dependents)
         start[head] = max([start[head], *(gone + 1 for gone in lost if gone < head)])
         end[head] = min([end[head], *(gone - 1 for gone in lost if gone > head)])
         for other in kept:
@@ -132,7 +132,7 @@ def split_mark(deprel: str) -> tuple[str, str]:
     (('nsubj', '|obl%'), ('obj', '%'), ('obl:tmod', ''))
     """
     found = _LABEL.match(deprel)
-    assert found  # the pattern matches anything
+    assert found  # every part may be empty
     return deprel[: found.end(1)], deprel[found.end(1) :]
 
 
@@ -145,51 +145,9 @@ def _split(deprel: str) -> tuple[str, str | None, bool]:
     if not _SPECIAL.search(deprel):
         return deprel, None, False
     match = _LABEL.match(deprel)
-    assert match is not None  # every part may be empty
+    assert match
     deprel, first, percent = match.groups()
     return _ESCAPED.sub(r"\1", deprel), first and _ESCAPED.sub(r"\1", first), percent is not None
-
-
-def _dependents(up: Sequence[int]) -> list[list[int]]:
-    """Return the dependents of every node in order, given the head of every node (that of node 0 is not read)."""
-    dependents: list[list[int]] = [[] for _ in up]
-    for word in range(1, len(up)):
-        dependents[up[word]].append(word)
-    return dependents
-
-
-def _subtree(node: int, dependents: Sequence[Sequence[int]]) -> list[int]:
-    """Return a node and its descendants, depth first."""
-    found, stack = [], [node]
-    while stack:
-        found.append(stack.pop())
-        stack.extend(dependents[found[-1]])
-    return found
-
-
-def _runs(up: Sequence[int], dependents: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Return the start and end of every node's run: the contiguous descendants around the node. O(N).
-
-    >>> _runs([0, 5, 4, 4, 0, 4], [[4], [], [], [], [2, 3, 5], [1]])  # 5 heads 1, but 2 to 4 are not descendants of 5
-    ([0, 1, 2, 3, 1, 5], [5, 1, 2, 3, 5, 5])
-    """
-    order = _subtree(0, dependents)
-    number = [0] * len(up)
-    for position, node in enumerate(order):
-        number[node] = position
-    last = list(number)  # in depth-first order, the descendants of a node have the numbers up to its `last`
-    for node in reversed(order):
-        last[up[node]] = max(last[up[node]], last[node])
-
-    # If the neighbour is a descendant, so is its whole run: skip it. No run is skipped twice, so this is linear.
-    start, end = list(range(len(up))), list(range(len(up)))
-    for node in range(1, len(up)):
-        while number[node] <= number[start[node] - 1] <= last[node]:
-            start[node] = start[start[node] - 1]
-    for node in reversed(range(len(up))):
-        while end[node] + 1 < len(up) and number[node] <= number[end[node] + 1] <= last[node]:
-            end[node] = end[end[node] + 1]
-    return start, end
 
 
 def _restore(
@@ -197,7 +155,7 @@ def _restore(
 ) -> list[int]:
     """Search for the head of every lifted word, from the root down; a word that finds one is removed from `lifted`."""
     up = [0, *heads]
-    dependents = _dependents(up)
+    dependents = dependents_of(heads)
 
     def find_head(word: int) -> int | None:
         """Search breadth first, below the head of a lifted word, for the head that it was lifted from."""

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from hexatagger.decode.lattice import Bools, Scores
+from hexatagger.decode.lattice import Bools
 from hexatagger.errors import ConstraintError
+from hexatagger.tree import find_cycle
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,8 @@ def check_constraints(constraints: Constraints, size: int, *, root: Collection[i
             raise ConstraintError(f"the span from word {first} to word {last} ends before it begins")
     fixed = dict(constraints.heads)
     if constraints.root is not None:
-        if fixed.get(constraints.root, 0) != 0:
-            raise ConstraintError(
-                f"word {constraints.root} must be the root, but its head is fixed to {fixed[constraints.root]}"
-            )
+        if head := fixed.get(constraints.root):
+            raise ConstraintError(f"word {constraints.root} must be the root, but its head is fixed to {head}")
         fixed[constraints.root] = 0
     for word, head in sorted(constraints.forbidden):
         if fixed.get(word) == head:
@@ -123,17 +122,8 @@ def _check_relations(constraints: Constraints, fixed: Mapping[int, int], root: f
 
 def _check_fixed(fixed: Mapping[int, int], size: int) -> None:
     """Refuse fixed heads that contain a cycle or crossing arcs."""
-    reached: dict[int, int] = {}  # word → the word whose upward walk visited it first
-    for start in sorted(fixed):
-        word = start
-        while word in fixed and fixed[word] and word not in reached:
-            reached[word] = start
-            word = fixed[word]
-        if reached.get(word) == start:
-            cycle = [word, fixed[word]]
-            while cycle[-1] != word:
-                cycle.append(fixed[cycle[-1]])
-            raise ConstraintError(f"the fixed heads contain a cycle: {' → '.join(map(str, cycle))}")
+    if cycle := find_cycle([fixed.get(word, 0) for word in range(1, size + 1)]):
+        raise ConstraintError(f"the fixed heads contain a cycle: {' → '.join(map(str, cycle))}")
     arcs = sorted((min(word, head), max(word, head), word) for word, head in fixed.items() if head)
     roots = [word for word, head in fixed.items() if head == 0]
     for place, (low, high, word) in enumerate(arcs):
@@ -169,20 +159,6 @@ def allowed_arcs(constraints: Constraints, size: int, *, root: Collection[int] =
     return allowed
 
 
-def arc_scores(allowed: Bools, head_scores: Scores | None = None) -> Scores:
-    """Return the scores of arcs: (head, word) as in `allowed_arcs`, −inf for arcs that are not allowed. O(N²).
-
-    `head_scores` are the scores of every head of every word, (words, words + 1); the default is 0.
-
-    >>> arc_scores(allowed_arcs(Constraints(), 2), np.array([[1.0, 2, 3], [4, 5, 6]]))[:, 1:].tolist()
-    [[1.0, 4.0], [-inf, 5.0], [3.0, -inf]]
-    """
-    scores = np.zeros(allowed.shape)
-    if head_scores is not None:
-        scores[:, 1:] = head_scores.T
-    return np.where(allowed, scores, -np.inf)
-
-
 def obeys(heads: Sequence[int], allowed: Bools, spans: Collection[tuple[int, int]] = ()) -> bool:
     """Return whether a tree has only allowed arcs and all spans are units of it. O(N) per span.
 
@@ -194,10 +170,8 @@ def obeys(heads: Sequence[int], allowed: Bools, spans: Collection[tuple[int, int
         return False
     for first, last in spans:
         out = [word for word in range(first, last + 1) if not first <= heads[word - 1] <= last]
-        if len(out) != 1:
-            return False
-        outside = (head for word, head in enumerate(heads, 1) if not first <= word <= last)
-        if any(first <= head <= last and head != out[0] for head in outside):
+        outside = [*heads[: first - 1], *heads[last:]]
+        if len(out) != 1 or any(first <= head <= last and head != out[0] for head in outside):
             return False
     return True
 

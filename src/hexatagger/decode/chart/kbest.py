@@ -1,9 +1,7 @@
 """The best tree, and the k best trees, of one sentence under constraints and with head scores: exact.
 
-Tags plus head scores is one objective, and this module optimises it exactly. (Its approximation reranks the trees of
-the best sequences, see `decode.kbest`.) Deprel constraints change the scores of leaf tags, which the lattice can
-handle. Constraints on heads and head scores need heads, which the lattice does not know. So the best tree is, in this
-order:
+Deprel constraints change the scores of leaf tags, which the lattice can handle. Constraints on heads and head scores
+need heads, which the lattice does not know. So the best tree is, in this order:
 
 1. the best sequence of the lattice, O(N · depth), if its tree obeys and no arc has a score: nothing can be better;
 2. if every head is fixed, the best sequence of that tree, O(N²) (see `tree_scores`);

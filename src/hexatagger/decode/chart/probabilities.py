@@ -14,7 +14,7 @@ from hexatagger.decode.chart.constraints import Constraints, obeys
 from hexatagger.decode.chart.kbest import refuse_constraints
 from hexatagger.decode.chart.problem import Problem, log_share, make_problem, refuse_long, root_word
 from hexatagger.decode.lattice import Scores, highest_scores, refuse_imprecise
-from hexatagger.decode.tree_scores import tree_scores
+from hexatagger.decode.tree_scores import tree_scores_unchecked
 from hexatagger.errors import DecodeError
 from hexatagger.tree import check_projective, is_projective, is_tree
 
@@ -81,5 +81,5 @@ def _tree_score(tree: list[int], problem: Problem) -> float:
     if not obeys(tree, problem.allowed, problem.spans):
         return -np.inf
     arcs = problem.arcs[tree, range(1, len(tree) + 1)].sum()
-    leaf = problem.leaves(root_word(tree))
-    return float(tree_scores([tree], leaf[None], problem.internal[None])[0] + arcs)
+    leaf, first = problem.leaves(root_word(tree)), np.zeros(1, np.intp)
+    return float(tree_scores_unchecked([np.array(tree, np.intp)], leaf[None], problem.internal[None], first)[0] + arcs)

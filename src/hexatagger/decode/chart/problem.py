@@ -6,15 +6,15 @@ deprels and others. So a problem can have a second table of leaf scores, for the
 
 import itertools
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hexatagger.decode.chart.constraints import Constraints, allowed_arcs, arc_scores, check_constraints
+from hexatagger.decode.chart.constraints import Constraints, allowed_arcs, check_constraints
 from hexatagger.decode.heads import heads
-from hexatagger.decode.lattice import HIGHEST, Bools, Ints, Scores, Tags, check_scores
+from hexatagger.decode.lattice import HIGHEST, Bools, Scores, Tags, check_scores
 from hexatagger.decode.limits import CHART, SERVICE
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import Hexatag
@@ -29,13 +29,11 @@ class Problem:
     internal: Scores
     """(words − 1, 4)"""
     arcs: Scores
-    """(words + 1, words + 1) as `arc_scores` returns them: −inf for arcs that are not allowed."""
+    """(head, word) as in `allowed_arcs`: −inf for arcs that are not allowed."""
     root_leaf: Scores | None = None
     """Leaf scores of a word that is the root: (words, 2); None if they are the same."""
     spans: Collection[tuple[int, int]] = ()
     """Spans that must be units, without duplicates and spans that always are (one word, the whole sentence)."""
-    bounds: tuple[Ints, Ints] = field(default_factory=lambda: span_bounds((), 0))
-    """The spans as constraints on nodes: see `span_bounds`."""
 
     def leaves(self, root: int) -> Scores:
         """Return the leaf scores of trees with this root word: (words, 2)."""
@@ -57,7 +55,7 @@ class Problem:
 
 def unconstrained(leaf: Scores, internal: Scores) -> Problem:
     """Return the problem of a sentence without constraints and head scores."""
-    return Problem(leaf, internal, arc_scores(allowed_arcs(Constraints(), len(leaf))))
+    return Problem(leaf, internal, np.where(allowed_arcs(Constraints(), len(leaf)), 0.0, -np.inf))
 
 
 def score(problem: Problem, tags: Tags) -> float:
@@ -72,24 +70,6 @@ def score(problem: Problem, tags: Tags) -> float:
 def root_word(tree: ArrayLike) -> int:
     """Return the 1-based root word of a tree; 0 if it is empty."""
     return int(np.flatnonzero(np.asarray(tree) == 0).sum() + 1) if np.size(tree) else 0
-
-
-def span_bounds(spans: Collection[tuple[int, int]], words: int) -> tuple[Ints, Ints]:
-    """Return the lowest and the highest head of every node, (begin, end) each, counted from 0.
-
-    A node that crosses a span must be headed by a word of the span. The lowest head is −1 if no span is crossed.
-
-    >>> low, high = span_bounds([(2, 3)], 4)
-    >>> int(low[0, 1]), int(high[0, 1]), int(low[0, 2])  # words 1 to 2 cross the span, words 1 to 3 do not
-    (1, 2, -1)
-    """
-    low, high = np.full((words, words), -1), np.full((words, words), words)
-    for first, last in spans:
-        a, b = first - 1, last - 1
-        for crossing in (np.s_[a + 1 : b + 1, b + 1 :], np.s_[:a, a:b]):  # nodes that begin, or end, inside the span
-            np.maximum(low[crossing], a, out=low[crossing])
-            np.minimum(high[crossing], b, out=high[crossing])
-    return low, high
 
 
 Weigh = Callable[[Scores, list[int], list[int]], Scores]
@@ -123,12 +103,13 @@ def make_problem(
     leaves, nodes, _ = check_scores(np.asarray(leaf, np.float64).reshape(1, words, 2), nodes, [words])
     choices = deprel_scores(deprel, words, root)
     check_constraints(constraints, words, root=root)
-    pointers = None if head_scores is None else np.asarray(head_scores if words else np.zeros((0, 1)), np.float64)
-    if pointers is not None and (pointers.shape != (words, words + 1) or not (np.abs(pointers) <= HIGHEST).all()):
-        raise DecodeError(
-            f"head_scores {pointers.shape} must be finite and ({words}, {words + 1}): every head of every word"
-        )
+    pointers = np.asarray(np.zeros((words, words + 1)) if head_scores is None or not words else head_scores, np.float64)
+    if pointers.shape != (words, words + 1) or not (np.abs(pointers) <= HIGHEST).all():
+        shape = f"({words}, {words + 1})"
+        raise DecodeError(f"head_scores {pointers.shape} must be finite and {shape}: every head of every word")
     allowed = allowed_arcs(constraints, words, root=root)
+    arcs = np.full(allowed.shape, -np.inf)
+    arcs[:, 1:] = np.where(allowed[:, 1:], pointers.T, -np.inf)
     scores, root_scores = leaves[0].copy(), leaves[0].copy()
     if choices is not None:
         for (word, deprels), is_root in itertools.product(constraints.relations.items(), (False, True)):
@@ -140,15 +121,7 @@ def make_problem(
             (root_scores if is_root else scores)[word - 1] += weigh(choices[word - 1], numbers, every)
     spans = [(first, last) for first, last in sorted(set(constraints.spans)) if 0 < last - first < words - 1]
     root_scores = np.where(allowed[0, 1:, None], root_scores, scores)
-    differ = not np.array_equal(scores, root_scores)
-    return Problem(
-        scores,
-        nodes[0],
-        arc_scores(allowed, pointers),
-        root_scores if differ else None,
-        spans,
-        span_bounds(spans, words),
-    )
+    return Problem(scores, nodes[0], arcs, None if np.array_equal(scores, root_scores) else root_scores, spans)
 
 
 def deprel_scores(deprel: ArrayLike | None, words: int, root: Collection[int]) -> Scores | None:
