@@ -7,8 +7,8 @@ Extension of ours: if the network has pointer scores, the score of a tree is tha
 pointer score of every word's head. Here this objective is approximated: the trees of the 32 best tag sequences are
 reranked. Its exact form is the chart, O(N⁴), which `probabilities` uses.
 
-Deprels follow from the tree. `root` goes with head 0 and with no other head: `tree.fits_head` is that rule. The network
-applies it before its output gets here: it puts out the best deprel for a root word and that for any other word.
+Deprels follow from the tree. The network applies the rule that `root` goes with head 0 alone (`tree.fits_head`): it
+puts out the best deprel for a root word and that for any other word.
 """
 
 from collections.abc import Iterator, Sequence
@@ -71,9 +71,8 @@ def label_trees(
     if not predictions:
         return []
     # All trees in one row, because they may be many and short.
-    relation, root = (
-        np.concatenate([getattr(prediction, name) for prediction in predictions]) for name in ("relation", "root")
-    )
+    relation = np.concatenate([prediction.relation for prediction in predictions])
+    root = np.concatenate([prediction.root for prediction in predictions])
     above = np.concatenate(heads)
     places = np.arange(len(above))
     side = np.concatenate([sequence[::2] for sequence in tags]) if relation.shape[1] == 2 else np.zeros_like(places)

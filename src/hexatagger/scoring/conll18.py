@@ -97,7 +97,9 @@ def flatten(sentences: Iterable[Sentence], name: str) -> FlatFile:
         flat.words += sentence.words
     flat.text = "".join(surfaces)
     flat.deprels = [universal(word.deprel) for word in flat.words]
-    flat.features = [_universal_features(word.feats) for word in flat.words]
+    for word in flat.words:
+        features = word.feats.split("|")
+        flat.features.append(sorted(each for each in features if each.partition("=")[0] in UNIVERSAL_FEATURES))
     flat.function_words = [[] for _ in flat.words]
     for index, (head, deprel) in enumerate(zip(flat.heads, flat.deprels, strict=True)):
         if head != ROOT and deprel in FUNCTION_DEPRELS:
@@ -110,11 +112,6 @@ def _without_spaces(form: str) -> str:
     if form.isascii():
         return form.replace(" ", "")
     return "".join(character for character in form if unicodedata.category(character) != "Zs")
-
-
-def _universal_features(feats: str) -> list[str]:
-    """Keep the universal features, sorted."""
-    return sorted(feature for feature in feats.split("|") if feature.partition("=")[0] in UNIVERSAL_FEATURES)
 
 
 def align(gold: FlatFile, system: FlatFile) -> list[tuple[int, int]]:
@@ -200,8 +197,8 @@ def score_aligned(
         "Sentences": Score(len(set(gold.sentences).intersection(system.sentences)), len(golds), len(systems)),
         "Words": Score(aligned, *words),
     }
-    metrics |= {name: Score(right[name], *words, aligned) for name in ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas")}
-    metrics |= {name: Score(right[name], *words, aligned) for name in ("UAS", "LAS")}
+    of_words = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
+    metrics |= {name: Score(right[name], *words, aligned) for name in of_words}
     metrics |= {name: Score(right[name], *content, aligned_content) for name in ("CLAS", "MLAS", "BLEX")}
     return metrics, words == (aligned, aligned) and [*map(len, golds)] == [*map(len, systems)]
 
