@@ -35,13 +35,10 @@ from hexatagger.tree import fits_head, is_tree
 
 Bools = NDArray[np.bool_]
 
-BINS = 15
-_LOWEST, _HIGHEST, _CLOSE = 0.2, 10.0, 0.01
-"""Range of the search for a temperature, and its relative precision."""
-_ENOUGH = 30_000
-"""Number of words to fit a temperature on: enough for one number."""
+_LOWEST, _HIGHEST, _CLOSE = 0.2, 10.0, 0.01  # range of the search for a temperature, and its relative precision
+_ENOUGH = 30_000  # words to fit a temperature on
 _CHARTED_WORDS, _CHARTED = 30, 2_000
-"""The same with pointers, where each sentence takes a chart: maximal sentence length, and number of words."""
+"""With pointers, where each sentence takes a chart: maximal sentence length, and words to fit a temperature on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +55,10 @@ class Reliability:
     """A reliability diagram: what has a probability of 80 % should be right in 80 of 100 cases."""
 
     bins: tuple[Bin, ...]
-    error: float
-    """Expected calibration error: the mean distance of the two over all words."""
+    error: float  # expected calibration error: the mean distance of the two over all words
 
 
-def reliability(sure: Scores, right: Bools, *, bins: int = BINS) -> Reliability:
+def reliability(sure: Scores, right: Bools, *, bins: int = 15) -> Reliability:
     """Compare probabilities with how often they are right, in bins of equal width; empty bins are left out.
 
     >>> found = reliability(np.array([0.9, 0.9, 0.9, 0.1]), np.array([True, True, False, False]), bins=2)
@@ -80,14 +76,12 @@ def reliability(sure: Scores, right: Bools, *, bins: int = BINS) -> Reliability:
 class Judged:
     """Parsed words: how sure the parser is, and whether it is right."""
 
-    head: Scores
-    """Probability of the head."""
+    head: Scores  # probability of the head
     head_right: Bools
     arc: Scores
     """Probability of head and deprel together; NaN if deprels are scored given the head (see `_deprel_shares`)."""
     arc_right: Bools
-    las_right: Bools
-    """As LAS counts it: without the subtype of the deprel."""
+    las_right: Bools  # as LAS counts it: without the subtype of the deprel
 
 
 def judge(
@@ -173,11 +167,10 @@ def fit_temperature(
         return [each.joint[np.arange(len(tree)), 0, tree] for each, tree in zip(arcs, heads, strict=True)]
 
     def of_deprels(temperature: float) -> list[Scores]:
-        found = []
+        found, warm = [], Temperature(relations=temperature)
         for prediction, tree, names in zip(predictions, heads, deprels, strict=True):
-            shares = _deprel_shares(prediction, tree, roots, Temperature(relations=temperature))
             known = np.flatnonzero(names != MISSING)
-            found.append(shares[known, 0, names[known]])
+            found.append(_deprel_shares(prediction, tree, roots, warm)[known, 0, names[known]])
         return found
 
     fixed = _joint(predictions) or any(each.pairs is not None for each in predictions)
@@ -185,9 +178,7 @@ def fit_temperature(
 
 
 def _most_likely(gold: Callable[[float], list[Scores]]) -> float:
-    """Return the temperature at which the gold probabilities that a function returns are greatest.
-
-    This is golden section search over the logarithm of the temperature.
+    """Return the temperature at which gold probabilities are greatest: golden section search over its logarithm.
 
     >>> abs(_most_likely(lambda temperature: [np.exp([-((temperature - 2) ** 2)])]) - 2) < 0.02
     True
@@ -213,10 +204,7 @@ def _most_likely(gold: Callable[[float], list[Scores]]) -> float:
 def cross_judged(
     predictions: Sequence[Prediction], gold: Sequence[Sentence], labels: Labels, *, scheme: Scheme
 ) -> tuple[Judged, tuple[Temperature, Temperature]]:
-    """Judge each half of the sentences with the temperature fitted on the other half; return both temperatures too.
-
-    So no sentence is judged with a temperature that was fitted on it.
-    """
+    """Judge each half of the sentences with the temperature fitted on the other half; return both temperatures too."""
     halves = [(predictions[start::2], gold[start::2]) for start in (0, 1)]
     first, second = (fit_temperature(*half, labels, scheme=scheme) for half in halves)
     one = judge(*halves[0], labels, scheme=scheme, temperature=second)
@@ -235,8 +223,8 @@ def calibrate(parser: Parser, gold: Sequence[Sentence]) -> Calibration:
     predictions, labels, scheme = parser.predict(gold), parser.labels, parser.config.lift
     fitted = sum(len(gold[number]) for number in _fitted_on(predictions, gold))
     if not fitted:
-        remedy = f"name a file that has some of 2 to {EXACT_HEADS} words"
-        raise ConfigError(f"there is no tree to fit a temperature on: {remedy}")
+        wanted = f"name a file that has some of 2 to {EXACT_HEADS} words"
+        raise ConfigError(f"there is no tree to fit a temperature on: {wanted}")
     raw = judge(predictions, gold, labels, scheme=scheme, temperature=Temperature())
     crossed, _ = cross_judged(predictions, gold, labels, scheme=scheme)
     temperature = fit_temperature(predictions, gold, labels, scheme=scheme)

@@ -1,8 +1,7 @@
 """The network in ONNX Runtime: sentences → Predictions.
 
 Windows that the network reads together have the same number of pieces. So nothing is padded, and no result depends on
-the other sentences of a batch: alone or among others, in batches of 1 or of 64, it is the same. `OnnxNetwork.predict`
-may be called by several threads at once.
+the other sentences of a batch. `OnnxNetwork.predict` may be called by several threads at once.
 """
 
 from collections.abc import Sequence
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 
-_MOST_PIECES = 8192
-"""How many pieces a batch has at most: memory is bounded however long the sentences are."""
-_MOST_PAIRS = 2**18
-"""How many pairs of words a batch has at most, where the network scores every deprel of every pair."""
+_MOST_PIECES = 8192  # in a batch: memory is bounded
+_MOST_PAIRS = 2**18  # of words in a batch, where the network scores the deprels of all pairs
 
 
 class OnnxNetwork:
@@ -40,10 +37,7 @@ class OnnxNetwork:
         self._outputs = [name for name in names if name != "relations"]
 
     def predict(self, sentences: Sequence[Sentence], *, batch_size: int = 64, deprels: bool = True) -> list[Prediction]:
-        """Run the network over sentences; with `deprels`, Predictions have the scores of all deprels.
-
-        Sentences that are too long for the encoder are read in overlapping windows.
-        """
+        """Run the network over sentences; with `deprels`, Predictions have the scores of all deprels."""
         groups: dict[tuple[int, ...], list[tuple[int, Window]]] = {}
         for number, sentence in enumerate(sentences):
             for window in self._cutter.windows(sentence.forms):

@@ -33,8 +33,7 @@ from hexatagger.parsing.write import write
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
-_POOL = 16
-"""How many batches' worth of sentences are sorted into batches together."""
+_POOL = 16  # batches' worth of sentences that are sorted into batches together
 
 
 def load(

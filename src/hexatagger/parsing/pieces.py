@@ -1,8 +1,5 @@
 """Words → the inputs of the encoder: subword ids with the span of every word, or n-gram ids, and word shapes.
 
-Training and running share this module, so both see the same input. Only pretrained encoders need the `tokenizers`
-library.
-
 Words are cut one by one: a word with a space inside stays one word, and a word that maps to no piece at all (a soft
 hyphen, a zero-width space) becomes the unknown piece. A sentence with more pieces than the encoder reads at once
 becomes several overlapping windows; every word is kept from the window in which it is furthest from an edge.
@@ -27,8 +24,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-SHAPES = 12
-"""How many word shapes there are; 0 stands for no word."""
+SHAPES = 12  # how many word shapes there are; 0 stands for no word
 _CACHE = 200_000  # words that are remembered: a bound on memory
 _GRAMS = range(1, 7)  # lengths of the n-grams of "characters", word boundaries included
 _GRAM_STEP = 16  # the number of n-grams per word is padded to a multiple of this
@@ -143,29 +139,13 @@ class Grams:
 
     def __init__(self, buckets: int, limit: int = 2000) -> None:
         self.buckets, self.limit = buckets, limit
-        self._known: dict[str, Ints] = {}
 
     def ids(self, word: str) -> Ints:
         """Return the n-gram ids of a lower-cased word, the whole word first; its shape has the capitals."""
-        found = self._known.get(word)
-        if found is None:
-            text = word.lower()
-            if len(text) > _LONGEST:
-                text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
-            text = f"\x02{text}\x03"
-            grams = [f"={text}", *(text[i : i + n] for n in _GRAMS for i in range(len(text) - n + 1))]
-            # subtle: crc32, because Python's own hash of a string differs from run to run
-            found = np.array([1 + zlib.crc32(gram.encode()) % (self.buckets - 1) for gram in grams], np.int64)
-            if len(self._known) > _CACHE:
-                self._known = {}
-            self._known[word] = found
-        return found
+        return _gram_ids(word.lower(), self.buckets)
 
     def windows(self, words: Sequence[str]) -> list[Window]:
-        """Return the windows of a sentence.
-
-        The number of n-grams is padded to a multiple, so that sentences of one length can share a batch.
-        """
+        """Return the windows of a sentence; n-grams are padded, so that sentences of one length can share a batch."""
         made = []
         for (start, stop), keep in spread([1] * len(words), self.limit):
             inside = [self.ids(word) for word in words[start:stop]]
@@ -176,6 +156,16 @@ class Grams:
             shapes = np.array([shape(word) for word in words[start:stop]], np.int64)
             made.append(Window(table, np.stack([places, places], axis=1), shapes, start, keep))
         return made
+
+
+@lru_cache(maxsize=_CACHE)
+def _gram_ids(text: str, buckets: int) -> Ints:
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
+    text = f"\x02{text}\x03"
+    grams = [f"={text}", *(text[i : i + n] for n in _GRAMS for i in range(len(text) - n + 1))]
+    # subtle: crc32, because Python's own hash of a string differs from run to run
+    return np.array([1 + zlib.crc32(gram.encode()) % (buckets - 1) for gram in grams], np.int64)
 
 
 def make_cutter(config: ModelConfig, tokenizer: str | None, pieces: PieceConfig | None) -> Pieces | Grams:
@@ -256,10 +246,9 @@ def read_config(tokenizer_json: str, *, limit: int, pad: int | None = None, unkn
 
 
 def word_tokenizer(tokenizer_json: str) -> str:
-    """Change a tokenizer so that it cuts a single word as it would inside a text; idempotent.
+    """Change a tokenizer so that it cuts a single word as inside a text, where a space precedes it; idempotent.
 
-    A byte-level or SentencePiece tokenizer marks the space before a word, which a single word does not have. Many files
-    also ask for truncation and padding, which would lose words.
+    Truncation and padding, which many files ask for, would lose words.
     """
     values = json.loads(tokenizer_json)
     values["truncation"] = values["padding"] = None

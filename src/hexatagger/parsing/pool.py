@@ -1,7 +1,4 @@
-"""The one loop that collects sentences across items, parses them together, and hands the items back in order.
-
-Many short texts are then as fast as one long one, and memory stays bounded by the size of the pool.
-"""
+"""The one loop that parses the sentences of many items together: many short texts are as fast as one long one."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar

@@ -48,18 +48,16 @@ def probable_trees(
     k: int,
     temperature: Temperature,
 ) -> list[Tree]:
-    """Return the best tree of every sentence that obeys its constraints.
+    """Return the best tree of every sentence that obeys its constraints, with what is asked for.
 
-    With `probabilities` or `k` > 1 the trees have their probabilities and the k − 1 next best trees; with
-    `probabilities` also those of every head.
+    `k` > 1 asks for the next best trees and all their probabilities, `probabilities` also for those of every head.
     """
     trees = best_trees(predictions)
-    more = probabilities or k > 1
-    by_lattice = []
+    more, by_lattice = probabilities or k > 1, []
+    root = np.flatnonzero(labels.root_mask).tolist()
     for number, (prediction, known) in enumerate(zip(predictions, constraints, strict=True)):
         if known or (more and _pointer_scores(prediction) is not None):
             known = numbered(known or Constraints(), labels)
-            root = np.flatnonzero(labels.root_mask).tolist()
             trees[number] = _by_chart(prediction, trees[number], known, root, probabilities, k, temperature)
         elif more and len(prediction):  # a sentence without words has no tree
             by_lattice.append(number)

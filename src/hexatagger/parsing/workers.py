@@ -22,9 +22,7 @@ from hexatagger.parsing.parser import Parser, load
 from hexatagger.sentence import Sentence
 
 _CHUNK = 512  # sentences that are sent to a process together
-
-_parser: Parser
-"""The parser of this process."""
+_parser: Parser  # the parser of this process
 
 
 def parse_parallel(

@@ -15,15 +15,11 @@ from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import Scheme, unlift
 from hexatagger.tags.lemma import apply_script
 
-_SHOWN, _MOST = 0.01, 8
-"""The heads of a word that are listed: the least probability, and how many."""
-_HEAD_NOTE = "HeadProb="
-"""The note in MISC that states the probability of a word's head."""
-_COMMENTS = ("tree_prob", "alternative", "head_prob")
-"""The comments that state the probability of a tree, its rank, and how the probabilities of heads were computed."""
-_BEFORE = ("id", "form", "lemma", "upos", "xpos", "feats")
+_SHOWN, _MOST = 0.01, 8  # the heads of a word that are listed: the least probability, and how many
+_HEAD_NOTE = "HeadProb="  # the note in MISC that states the probability of a word's head
+_COMMENTS = ("tree_prob", "alternative", "head_prob")  # the comments about probabilities
+_BEFORE = ("id", "form", "lemma", "upos", "xpos", "feats")  # the fields of a Word before HEAD and DEPREL
 _AFTER = ("deps", "misc", "start", "end")
-"""The fields of a Word before and after HEAD and DEPREL."""
 
 
 def write(
@@ -57,7 +53,12 @@ def _sentence(
     marks = [labels.marks[number] for number in prediction.mark.tolist()] if prediction.mark is not None else []
 
     def with_tree(tree: Tree) -> Sentence:
-        heads, deprels = _unlifted(tree, [names[number] for number in tree.deprels.tolist()], marks, lift)
+        deprels = [names[number] for number in tree.deprels.tolist()]
+        if any(marks):
+            # subtle: a fixed word must not move, but others may move past it: it loses its own mark only
+            kept = ["" if word in tree.fixed and mark.startswith("|") else mark for word, mark in enumerate(marks, 1)]
+            deprels = [deprel + mark for deprel, mark in zip(deprels, kept, strict=True)]
+        heads, deprels = unlift(tree.heads, deprels, lift)
         words = list(itertools.starmap(Word, zip(*before, heads, deprels, *after, strict=True)))
         comments = [line for line in sentence.comments if line[1:].partition("=")[0].strip() not in _COMMENTS]
         # An empty node is a node of DEPS only: without DEPS, a file that has one is not valid.
@@ -97,17 +98,6 @@ def _columns(sentence: Sentence, prediction: Prediction, labels: Labels, keep: C
             found = [new if old == "_" else old for old, new in zip(given, found, strict=True)]
         columns[task] = found
     return columns
-
-
-def _unlifted(tree: Tree, deprels: list[str], marks: Sequence[str], lift: Scheme) -> tuple[list[int], list[str]]:
-    """Move lifted words back to their heads, as the marks say."""
-    if any(marks):
-        # subtle: a fixed word must not move, but others may move past it: it loses its own mark only
-        deprels = [
-            deprel + ("" if word in tree.fixed and mark.startswith("|") else mark)
-            for word, (deprel, mark) in enumerate(zip(deprels, marks, strict=True), 1)
-        ]
-    return unlift(tree.heads, deprels, lift)
 
 
 def _note_heads(sentence: Sentence, tree: Tree) -> None:

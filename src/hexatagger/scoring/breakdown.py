@@ -3,16 +3,16 @@
 `scoring.conll18` aligns analyses with different words; `where_words_differ` says where they differ.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hexatagger.sentence import Sentence, Word
 
-LENGTHS = ((1, "1"), (2, "2"), (5, "3-5"), (10, "6-10"), (20, "11-20"))
-"""The bins of arc lengths: the longest arc in each bin, and the name of the bin."""
-LONGEST = "21+"
-ROOT_ARC = "root"
+LENGTHS = ("root", "1", "2", "3-5", "6-10", "11-20", "21+")
+"""The bins of arc lengths; the arc from the root has no length and its own bin."""
+_LONGEST = (0, 1, 2, 5, 10, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Breakdown:
     words: Attachment
     """All words that count. This is accuracy: precision and recall are the same."""
     exact: Attachment
-    """Sentences in which every word that counts is correct, including sentences in which no word counts."""
+    """Sentences in which every word that counts is correct."""
     roots: Score
     """Sentences whose root word is correct, whether or not it is punctuation."""
     by_length: Mapping[str, Attachment]
@@ -152,8 +152,8 @@ def break_down(
     total = gold_lengths.total()
     by_length = {
         name: attachment(headed[name], labelled[name], gold_lengths[name], system_lengths[name])
-        for name in (ROOT_ARC, *(name for _, name in LENGTHS), LONGEST)
-        if name in gold_lengths or name in system_lengths
+        for name in LENGTHS
+        if name in gold_lengths | system_lengths
     }
     frequent = sorted(gold_deprels | system_deprels, key=lambda name: (-gold_deprels[name], name))
     return Breakdown(
@@ -166,15 +166,12 @@ def break_down(
 
 
 def arc_length(word: Word) -> str:
-    """Return the bin of a word's arc. The arc from the root has no length and its own bin.
+    """Return the bin of a word's arc.
 
     >>> [arc_length(Word(3, "papers", head=head)) for head in (0, 2, 4, 8, 99)]
     ['root', '1', '1', '3-5', '21+']
     """
-    if not word.head:
-        return ROOT_ARC
-    distance = abs(word.id - word.head)
-    return next((name for longest, name in LENGTHS if distance <= longest), LONGEST)
+    return LENGTHS[bisect_left(_LONGEST, abs(word.id - word.head) if word.head else 0)]
 
 
 def where_words_differ(golds: list[Sentence], systems: list[Sentence], names: tuple[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Score a system's trees against gold trees, by one of three metrics:
+"""Score a system's trees against gold trees, by one of three metrics.
 
 - `conll18`: the metrics of the CoNLL 2018 shared task; see `scoring.conll18`. The words may differ, the text may not.
 - `ptb`: UAS and LAS as usual for the Penn Treebank: the same words on both sides, full relations, no punctuation. A
@@ -45,9 +45,8 @@ class Evaluation:
 
     def to_json(self) -> dict[str, object]:
         """Return plain values for JSON: `{"metric": …, "metrics": {"UAS": {"precision": …, …}, …}, …}`."""
-        more: dict[str, object] = dict.fromkeys(("exact_match", "root_accuracy", "by_length", "by_relation"))
-        if self.breakdown is not None:
-            more = self.breakdown.to_json()
+        nothing: dict[str, object] = dict.fromkeys(("exact_match", "root_accuracy", "by_length", "by_relation"))
+        more = self.breakdown.to_json() if self.breakdown else nothing
         metrics = {name: score.to_json() for name, score in self.metrics.items()}
         return {"metric": self.metric, "metrics": metrics, **more, "notes": list(self.notes)}
 
