@@ -24,6 +24,7 @@ from hexatagger.scoring.breakdown import Score
 from hexatagger.scoring.conll18 import CONTENT_DEPRELS, FUNCTION_DEPRELS, align, common_subsequence, flatten
 from hexatagger.scoring.evaluate import Metric, evaluate, evaluate_files
 from hexatagger.sentence import Multiword, Sentence, Word
+from served import make_parser
 
 OFFICIAL = "HEXATAGGER_CONLL18"
 NAMES = ["Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"]
@@ -450,6 +451,15 @@ def test_spaces_inside_words_are_no_difference() -> None:
     assert evaluate(gold, system).breakdown is not None
 
 
+def test_columns_that_are_not_predicted_are_not_scored(pair: tuple[list[Sentence], list[Sentence]]) -> None:
+    everything = evaluate(*pair)
+    found = evaluate(*pair, columns=["upos", "feats"])
+    left_out = {"XPOS", "AllTags", "Lemmas", "BLEX"}
+    assert found.metrics == {name: score for name, score in everything.metrics.items() if name not in left_out}
+    assert list(evaluate(*pair, columns=[]).metrics) == ["Tokens", "Sentences", "Words", "UAS", "LAS", "CLAS"]
+    assert evaluate(*pair, columns=[], metric="ptb").metrics == evaluate(*pair, metric="ptb").metrics
+
+
 def test_nothing_to_score() -> None:
     result = evaluate([], [])
     assert result.metrics["LAS"].to_json() == {"precision": 0, "recall": 0, "f1": 0, "aligned_accuracy": 0}
@@ -558,6 +568,15 @@ def test_command_prints_a_table(run: Callable[..., str]) -> None:
     assert [line.split()[0] for line in lines[1:14]] == NAMES
     assert lines[10].split() == ["LAS", "60.53", "52.27", "56.10", "79.31"]
     assert lines[-1].startswith("Note: no exact match")
+
+
+def test_command_leaves_out_what_the_model_does_not_predict(
+    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hexatagger.parsing.parser.load", lambda model: make_parser())
+    lines = run("gold.conllu", "--model", "only-upos").splitlines()
+    rows = [line.split()[0] for line in lines[1 : lines.index("")]]
+    assert rows == ["Tokens", "Sentences", "Words", "UPOS", "UAS", "LAS", "CLAS"]
 
 
 def test_command_prints_details(run: Callable[..., str]) -> None:

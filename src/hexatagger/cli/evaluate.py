@@ -104,7 +104,7 @@ def _parse_and_score(gold: str, model: str, metric: "Metric", roots: "Roots", so
     parser = load(model)
     sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
     parsed = parser.parse(ud_text(sentences)) if source == "text" else parser.parse_sentences(sentences)
-    return score(sentences, parsed, metric=metric, names=(gold, f"model {model}"))
+    return score(sentences, parsed, metric=metric, columns=parser.config.tasks, names=(gold, f"model {model}"))
 
 
 def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[str]:

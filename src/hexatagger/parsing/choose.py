@@ -7,11 +7,11 @@ Extension of ours: if the network has pointer scores, the score of a tree is tha
 pointer score of every word's head. Here this objective is approximated: the trees of the 32 best tag sequences are
 reranked. Its exact form is the chart, O(N⁴), which `probabilities` uses.
 
-Deprels follow from the tree. `root` goes with head 0 and with no other head: `tree.fits_head` is that rule. The network
-applies it before its output gets here: it puts out the best deprel for a root word and that for any other word.
+Deprels follow from the tree. The network applies the rule that `root` goes with head 0 alone (`tree.fits_head`): it
+puts out the best deprel for a root word and that for any other word.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,8 +21,7 @@ from hexatagger import decode
 from hexatagger.parsing.pieces import Ints
 from hexatagger.parsing.predictions import Prediction, Scores, batch
 
-RERANKED = 32
-"""How many of the best tag sequences are reranked with pointer scores."""
+RERANKED = 32  # how many of the best tag sequences are reranked with pointer scores
 
 
 @dataclass(slots=True)
@@ -34,14 +33,13 @@ class Tree:
     """The number of each word's deprel: (words,)."""
     fixed: frozenset[int] = frozenset()
     """Words whose head is a constraint: undoing the lifting must not move them."""
-    probability: float | None = None
-    """The probability of the tree, if it was asked for; this and the rest come from `probabilities`."""
+    probability: float | None = None  # this and the rest come from `probabilities`, if asked for
     head_probabilities: Scores | None = None
-    """The probability of every head of every word, if it was asked for: (words, words + 1)."""
+    """The probability of every head of every word: (words, words + 1)."""
     samples: int = 0
     """How many sampled trees the head probabilities come from; 0 if they are exact."""
     others: "list[Tree]" = field(default_factory=list)
-    """The next best trees, the most probable first, if they were asked for."""
+    """The next best trees, the most probable first."""
 
 
 def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
@@ -49,19 +47,13 @@ def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
     tags = decode.best(*batch(predictions))
     heads = decode.heads(tags)
     pointing = [number for number, prediction in enumerate(predictions) if prediction.head is not None]
-    for number, best in zip(pointing, _reranked([predictions[each] for each in pointing]), strict=True):
-        heads[number], tags[number] = best
+    listed = decode.candidates(*batch([predictions[number] for number in pointing]), RERANKED) if pointing else []
+    for number, trees in zip(pointing, listed, strict=True):
+        pointers = predictions[number].head
+        assert pointers is not None
+        votes = pointers[np.arange(len(pointers)), [each for each, _, _ in trees]].sum(1)
+        heads[number], tags[number], _ = trees[int((votes + [score for _, _, score in trees]).argmax())]
     return label_trees(predictions, heads, tags)
-
-
-def _reranked(predictions: Sequence[Prediction]) -> Iterator[tuple[Ints, NDArray[np.int8]]]:
-    """Yield the heads and tags with the highest sum of tag and pointer scores among the best sequences."""
-    listed = decode.candidates(*batch(predictions), RERANKED) if predictions else []
-    for prediction, trees in zip(predictions, listed, strict=True):
-        assert prediction.head is not None
-        pointers = prediction.head[np.arange(len(prediction)), [heads for heads, _, _ in trees]].sum(1)
-        heads, tags, _ = trees[int((pointers + [score for _, _, score in trees]).argmax())]
-        yield heads, tags
 
 
 def label_trees(
@@ -71,9 +63,8 @@ def label_trees(
     if not predictions:
         return []
     # All trees in one row, because they may be many and short.
-    relation, root = (
-        np.concatenate([getattr(prediction, name) for prediction in predictions]) for name in ("relation", "root")
-    )
+    relation = np.concatenate([prediction.relation for prediction in predictions])
+    root = np.concatenate([prediction.root for prediction in predictions])
     above = np.concatenate(heads)
     places = np.arange(len(above))
     side = np.concatenate([sequence[::2] for sequence in tags]) if relation.shape[1] == 2 else np.zeros_like(places)

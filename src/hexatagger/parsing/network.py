@@ -1,22 +1,18 @@
 """The network in ONNX Runtime: sentences → Predictions.
 
 Windows that the network reads together have the same number of pieces. So nothing is padded, and no result depends on
-the other sentences of a batch: alone or among others, in batches of 1 or of 64, it is the same. `OnnxNetwork.predict`
-may be called by several threads at once.
+the other sentences of a batch. `OnnxNetwork.predict` may be called by several threads at once.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexatagger.errors import FormatError, check_choice
-from hexatagger.model.folder import ModelFolder, network_file
-from hexatagger.model.onnx import open_session
-from hexatagger.parsing.options import Precision
-from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window, make_cutter, stack_windows
+from hexatagger.errors import FormatError
+from hexatagger.model.folder import ModelFolder
+from hexatagger.parsing.pieces import Grams, Pieces, Window, stack_windows
 from hexatagger.parsing.predictions import Prediction, stitch
 from hexatagger.sentence import Sentence
 
@@ -25,26 +21,8 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 
-_MOST_PIECES = 8192
-"""How many pieces a batch has at most: memory is bounded however long the sentences are."""
-_MOST_PAIRS = 2**18
-"""How many pairs of words a batch has at most, where the network scores every deprel of every pair."""
-
-
-def open_network(
-    folder: ModelFolder,
-    *,
-    precision: Precision = "auto",
-    threads: int | None = None,
-    providers: Sequence[str] | None = None,
-) -> "OnnxNetwork":
-    """Open the network of a model folder; the options are those of `load`."""
-    check_choice("precision", precision, get_args(Precision))
-    file = network_file(folder.path, precision)
-    with ThreadPoolExecutor(1) as pool:  # the tokenizer is built while the network is opened
-        session = pool.submit(open_session, file, threads=threads, providers=providers)
-        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
-    return OnnxNetwork(folder, session.result(), cutter)
+_MOST_PIECES = 8192  # in a batch: memory is bounded
+_MOST_PAIRS = 2**18  # of words in a batch, where the network scores the deprels of all pairs
 
 
 class OnnxNetwork:
@@ -52,27 +30,22 @@ class OnnxNetwork:
 
     def __init__(self, folder: ModelFolder, session: "InferenceSession", cutter: Pieces | Grams) -> None:
         self.folder, self.config, self.labels = folder, folder.recipe.model, folder.labels
-        self._session = session
-        self._cutter = cutter
+        self._session, self._cutter = session, cutter
         self._inputs = [each.name for each in session.get_inputs()]
         names = [each.name for each in session.get_outputs()]
         self._has_deprels = "relations" in names
         self._outputs = [name for name in names if name != "relations"]
 
     def predict(self, sentences: Sequence[Sentence], *, batch_size: int = 64, deprels: bool = True) -> list[Prediction]:
-        """Run the network over sentences; with `deprels`, Predictions have the scores of all deprels.
-
-        Sentences that are too long for the encoder are read in overlapping windows.
-        """
+        """Run the network over sentences; with `deprels`, Predictions have the scores of all deprels."""
         groups: dict[tuple[int, ...], list[tuple[int, Window]]] = {}
         for number, sentence in enumerate(sentences):
             for window in self._cutter.windows(sentence.forms):
                 groups.setdefault(window.pieces.shape, []).append((number, window))
         found: list[list[tuple[Window, Prediction]]] = [[] for _ in sentences]
         for (length, *_), members in groups.items():
-            most = max(1, min(batch_size, _MOST_PIECES // length))
-            if self.config.relations == "pairs":
-                most = max(1, min(most, _MOST_PAIRS // length**2))
+            pairs = _MOST_PAIRS // length**2 if self.config.relations == "pairs" else batch_size
+            most = max(1, min(batch_size, _MOST_PIECES // length, pairs))
             for start in range(0, len(members), most):
                 batch = members[start : start + most]
                 owners = [sentences[number] for number, _ in batch]
@@ -84,18 +57,17 @@ class OnnxNetwork:
 
     def inputs(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> Arrays:
         """Return the inputs of the network for windows of one size; each window comes with its sentence."""
-        pos = [self._pos_ids(sentence) for sentence in sentences] if self.config.pos else None
-        return stack_windows(windows, pos=pos)
+        column = self.config.pos
+        if not column:
+            return stack_windows(windows)
+        pos = [self.labels.pos_ids([getattr(word, column) for word in sentence]) for sentence in sentences]
+        return stack_windows(windows, pos=[np.array(ids, np.int64) for ids in pos])
 
     def outputs(self, inputs: Arrays, *, deprels: bool = False) -> Arrays:
         """Run the network; it computes the scores of all deprels only if they are asked for."""
         if deprels and not self._has_deprels:
-            message = "was exported without the scores of relations, which this needs: export it again"
-            raise FormatError(f"{message} with hexatagger export", source=str(self.folder.path))
+            message = "was exported without the scores of relations: export it again with hexatagger export"
+            raise FormatError(message, source=str(self.folder.path))
         names = [*self._outputs, "relations"] if deprels else self._outputs
         values = self._session.run(names, {name: inputs[name] for name in self._inputs})
         return dict(zip(names, values, strict=True))
-
-    def _pos_ids(self, sentence: Sentence) -> Ints:
-        """Return the numbers of the column that the network takes as input; all unseen strings share a number."""
-        return np.array(self.labels.pos_ids([getattr(word, self.config.pos) for word in sentence]), np.int64)

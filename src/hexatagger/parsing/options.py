@@ -5,10 +5,8 @@ from typing import Literal, TypedDict
 
 from hexatagger.model.config import Task
 
-Precision = Literal["auto", "fp32", "int8"]
-"""The network to load; "auto" is the 8-bit one if there is one."""
-Respected = Literal["head", "deprel"]
-"""Columns that can act as constraints where they are filled."""
+Precision = Literal["auto", "fp32", "int8"]  # of the network; "auto" is 8 bits if there is such a network
+Respected = Literal["head", "deprel"]  # columns that can act as constraints where they are filled
 
 
 class ParseOptions(TypedDict, total=False):

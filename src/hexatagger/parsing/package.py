@@ -15,8 +15,7 @@ from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 
 _NETWORK = {"int8": NETWORK_INT8, "fp32": NETWORK}
-_SCORES = {"upos": "UPOS", "xpos": "XPOS", "feats": "UFeats", "lemma": "Lemmas"}
-_SEGMENTATION = ("Tokens", "Sentences", "Words")
+_SCORES = ("UAS", "LAS", "UPOS", "XPOS", "UFeats", "Lemmas")
 
 
 def package(
@@ -49,19 +48,17 @@ def package(
             if (origin / name).is_file() and name not in set(_NETWORK.values()) - {network}:
                 shutil.copyfile(origin / name, trial / name)
         parser = load(trial)
+
+        def scores(parsed: Sequence[Sentence], *names: str) -> dict[str, float]:
+            metrics = evaluate(dev, parsed, columns=parser.config.tasks).metrics
+            return {name: metrics[name].f1 for name in names if name in metrics}
+
         words = text = dict[str, float]()
         if dev:
-            # only what the model predicts: the rest would come from gold
-            names = ["UAS", "LAS", *(score for task, score in _SCORES.items() if task in parser.config.tasks)]
-            words = _scores(dev, parser.parse_sentences(dev), names)
-            if has_segmenter(trial):
-                text = _scores(dev, parser.parse(ud_text(dev)), [*_SEGMENTATION, *names])
+            words = scores(parser.parse_sentences(dev), *_SCORES)
+        if dev and has_segmenter(trial):
+            text = scores(parser.parse(ud_text(dev)), "Tokens", "Sentences", "Words", *_SCORES)
         found = Packaged(precision, words, text, command)
         update_card(trial, package=found)
         trial.rename(out)
     return found
-
-
-def _scores(dev: Sequence[Sentence], parsed: Sequence[Sentence], names: Sequence[str]) -> dict[str, float]:
-    metrics = evaluate(dev, parsed).metrics
-    return {name: metrics[name].f1 for name in names}

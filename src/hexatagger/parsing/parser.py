@@ -7,9 +7,10 @@ used by several threads at once.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from pathlib import Path
-from typing import get_args, overload
+from typing import Unpack, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,13 @@ from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.model.config import ModelConfig, Task
-from hexatagger.model.folder import ModelFolder, has_segmenter, read_folder
+from hexatagger.model.folder import has_segmenter, network_file, read_folder
 from hexatagger.model.labels import Labels
+from hexatagger.model.onnx import open_session
 from hexatagger.model.registry import EMBEDDED, find_model
-from hexatagger.parsing.network import OnnxNetwork, open_network
-from hexatagger.parsing.options import Precision, Respected
+from hexatagger.parsing.network import OnnxNetwork
+from hexatagger.parsing.options import ParseOptions, Precision, Respected
+from hexatagger.parsing.pieces import make_cutter
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.parsing.predictions import Prediction, tag_scores
 from hexatagger.parsing.probabilities import column_constraints, probable_trees
@@ -30,8 +33,7 @@ from hexatagger.parsing.write import write
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
-_POOL = 16
-"""How many batches' worth of sentences are sorted into batches together."""
+_POOL = 16  # batches' worth of sentences that are sorted into batches together
 
 
 def load(
@@ -47,8 +49,13 @@ def load(
     of the network, all cores by default. `providers` are those of ONNX Runtime, for example
     `["CUDAExecutionProvider", "CPUExecutionProvider"]`.
     """
+    check_choice("precision", precision, get_args(Precision))
     folder = read_folder(find_model(model))
-    return Parser(open_network(folder, precision=precision, threads=threads, providers=providers), threads=threads)
+    file = network_file(folder.path, precision)
+    with ThreadPoolExecutor(1) as pool:  # the tokenizer is built while the network is opened
+        session = pool.submit(open_session, file, threads=threads, providers=providers)
+        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
+    return Parser(OnnxNetwork(folder, session.result(), cutter), threads=threads)
 
 
 class Parser:
@@ -59,23 +66,11 @@ class Parser:
     """
 
     def __init__(self, network: OnnxNetwork, *, threads: int | None = None) -> None:
-        self.network = network
-        self._threads = threads
-
-    @property
-    def folder(self) -> ModelFolder:
-        """The model folder."""
-        return self.network.folder
-
-    @property
-    def labels(self) -> Labels:
+        self.network, self.folder, self._threads = network, network.folder, threads
+        self.labels: Labels = network.labels
         """All strings that the model predicts."""
-        return self.folder.labels
-
-    @property
-    def config(self) -> ModelConfig:
+        self.config: ModelConfig = network.config
         """The configuration of the network."""
-        return self.folder.recipe.model
 
     @cached_property
     def segmenter(self) -> Segmenter:
@@ -86,47 +81,19 @@ class Parser:
             )
         return Segmenter.load(self.folder.path, threads=self._threads)
 
-    def parse(
-        self,
-        text: str,
-        *,
-        probabilities: bool = False,
-        k: int = 1,
-        keep: Sequence[Task] = (),
-        respect: Sequence[Respected] = (),
-        batch_size: int = 64,
-    ) -> list[Sentence]:
+    def parse(self, text: str, **options: Unpack[ParseOptions]) -> list[Sentence]:
         """Cut text into sentences and words and parse them."""
-        return self.parse_sentences(
-            self.segmenter.segment(text),
-            probabilities=probabilities,
-            k=k,
-            keep=keep,
-            respect=respect,
-            batch_size=batch_size,
-        )
+        return self.parse_sentences(self.segmenter.segment(text), **options)
 
     def parse_words(
         self,
         sentences: Iterable[Sequence[str]],
         *,
-        probabilities: bool = False,
-        k: int = 1,
         constraints: Sequence[Constraints | None] = (),
-        keep: Sequence[Task] = (),
-        respect: Sequence[Respected] = (),
-        batch_size: int = 64,
+        **options: Unpack[ParseOptions],
     ) -> list[Sentence]:
         """Parse sentences that are lists of words; the words are taken as they are."""
-        return self.parse_sentences(
-            map(_sentence, sentences),
-            probabilities=probabilities,
-            k=k,
-            constraints=constraints,
-            keep=keep,
-            respect=respect,
-            batch_size=batch_size,
-        )
+        return self.parse_sentences(map(_sentence, sentences), constraints=constraints, **options)
 
     def parse_sentences(
         self,
@@ -166,70 +133,39 @@ class Parser:
                 joined([one or Constraints(), column_constraints(sentence, respect)])
                 for one, sentence in zip(known, sentences, strict=True)
             ]
-        made: list[Sentence] = []
+        made, temperature = list[Sentence](), self.folder.temperature
         for start in range(0, len(sentences), batch_size * _POOL):
             part = slice(start, start + batch_size * _POOL)
             deprels = probabilities or k > 1 or any(known[part])
             predictions = self.network.predict(sentences[part], batch_size=batch_size, deprels=deprels)
             trees = probable_trees(
-                predictions,
-                self.labels,
-                known[part],
-                probabilities=probabilities,
-                k=k,
-                temperature=self.folder.temperature,
+                predictions, self.labels, known[part], probabilities=probabilities, k=k, temperature=temperature
             )
             made += write(sentences[part], predictions, trees, self.labels, lift=self.config.lift, keep=keep)
         return made
 
     @overload
     def pipe(  # type: ignore[overload-overlap]  # a string is a sequence of strings, but here it is a text
-        self,
-        items: Iterable[str],
-        *,
-        probabilities: bool = False,
-        k: int = 1,
-        keep: Sequence[Task] = (),
-        respect: Sequence[Respected] = (),
-        batch_size: int = 64,
+        self, items: Iterable[str], **options: Unpack[ParseOptions]
     ) -> Iterator[list[Sentence]]: ...
     @overload
     def pipe(
-        self,
-        items: Iterable[Sentence | Sequence[str]],
-        *,
-        probabilities: bool = False,
-        k: int = 1,
-        keep: Sequence[Task] = (),
-        respect: Sequence[Respected] = (),
-        batch_size: int = 64,
+        self, items: Iterable[Sentence | Sequence[str]], **options: Unpack[ParseOptions]
     ) -> Iterator[Sentence]: ...
     def pipe(
-        self,
-        items: Iterable[str | Sentence | Sequence[str]],
-        *,
-        probabilities: bool = False,
-        k: int = 1,
-        keep: Sequence[Task] = (),
-        respect: Sequence[Respected] = (),
-        batch_size: int = 64,
+        self, items: Iterable[str | Sentence | Sequence[str]], **options: Unpack[ParseOptions]
     ) -> Iterator[list[Sentence] | Sentence]:
         """Parse a stream in order and in constant memory.
 
         A text gives a list of Sentences; a Sentence or a list of words gives one Sentence. Sentences are collected
         into batches across items, so many short texts are as fast as one long text.
         """
-
-        def parse(sentences: list[Sentence]) -> list[Sentence]:
-            return self.parse_sentences(
-                sentences, probabilities=probabilities, k=k, keep=keep, respect=respect, batch_size=batch_size
-            )
-
         given = (
             (isinstance(item, str), self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)])
             for item in items
         )
-        for is_text, parsed in parse_pooled(given, parse, size=batch_size * _POOL):
+        size = options.get("batch_size", 64) * _POOL
+        for is_text, parsed in parse_pooled(given, partial(self.parse_sentences, **options), size=size):
             yield parsed if is_text else parsed[0]
 
     def predict(self, sentences: Iterable[Sentence], *, batch_size: int = 64) -> list[Prediction]:

@@ -1,11 +1,8 @@
 """Words → the inputs of the encoder: subword ids with the span of every word, or n-gram ids, and word shapes.
 
-Training and running share this module, so both see the same input. Only pretrained encoders need the `tokenizers`
-library.
-
-Words are cut one by one and never joined: a word with a space inside stays one word, and a word that maps to no piece
-at all (a soft hyphen, a zero-width space) becomes the unknown piece. A sentence with more pieces than the encoder reads
-at once becomes several overlapping windows; every word is kept from the window in which it is furthest from an edge.
+Words are cut one by one: a word with a space inside stays one word, and a word that maps to no piece at all (a soft
+hyphen, a zero-width space) becomes the unknown piece. A sentence with more pieces than the encoder reads at once
+becomes several overlapping windows; every word is kept from the window in which it is furthest from an edge.
 """
 
 import itertools
@@ -27,10 +24,9 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-SHAPES = 12
-"""How many word shapes there are; 0 stands for no word."""
+SHAPES = 12  # how many word shapes there are; 0 stands for no word
 _CACHE = 200_000  # words that are remembered: a bound on memory
-_GRAMS = (1, 6)  # lengths of the n-grams of "characters", word boundaries included
+_GRAMS = range(1, 7)  # lengths of the n-grams of "characters", word boundaries included
 _GRAM_STEP = 16  # the number of n-grams per word is padded to a multiple of this
 _LONGEST = 30  # characters of a word that are used, half of them from each end
 
@@ -73,15 +69,15 @@ def stack_windows(windows: Sequence[Window], *, pad: int = 0, pos: Sequence[Ints
         "lengths": np.array([len(window) for window in windows], np.int64),
         "shapes": np.zeros((size, widest[0]), np.int64),
     }
+    if pos is not None:
+        arrays["pos"] = np.zeros((size, words), np.int64)
     for row, window in enumerate(windows):
         arrays["pieces"][row][tuple(slice(end) for end in window.pieces.shape)] = window.pieces
         arrays["mask"][row, : len(window.pieces)] = 1
         arrays["spans"][row, : len(window)] = window.spans
         arrays["shapes"][row, : len(window.shapes)] = window.shapes
-    if pos is not None:
-        arrays["pos"] = np.zeros((size, words), np.int64)
-        for row, (window, ids) in enumerate(zip(windows, pos, strict=True)):
-            arrays["pos"][row, : len(window)] = ids[window.start : window.start + len(window)]
+        if pos is not None:
+            arrays["pos"][row, : len(window)] = pos[row][window.start : window.start + len(window)]
     return arrays
 
 
@@ -105,44 +101,32 @@ class Pieces:
 
     def ids(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the pieces of every word: one at least."""
-        known = self._known
+        if len(self._known) > _CACHE:
+            self._known = {}
+        known = self._known  # subtle: never emptied, only replaced, so that no thread loses what it looks up below
         new = list({word for word in words if word not in known})
-        fresh: dict[str, tuple[int, ...]] = {}
         if new:
-            found = self._tokenizer.encode_batch(
-                [[word] for word in new], is_pretokenized=True, add_special_tokens=False
-            )
+            cut = self._tokenizer.encode_batch([[word] for word in new], is_pretokenized=True, add_special_tokens=False)
             # subtle: a word that is too long for a window keeps its first and last pieces
             half = self._room // 4
-            for word, encoding in zip(new, found, strict=True):
+            for word, encoding in zip(new, cut, strict=True):
                 ids = encoding.ids or [self.config.unknown]
-                fresh[word] = tuple(ids if len(ids) <= 2 * half else ids[:half] + ids[-half:])
-            if len(known) > _CACHE:
-                known = self._known = {}
-            known.update(fresh)
-        # subtle: another thread may have emptied the cache since
-        return [fresh.get(word) or known.get(word) or self.ids([word])[0] for word in words]
+                known[word] = tuple(ids if len(ids) <= 2 * half else ids[:half] + ids[-half:])
+        return [known[word] for word in words]
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """Return the windows of a sentence: one, several if it is too long, none if it is empty."""
-        by_word = self.ids(words)
-        lengths = [len(ids) for ids in by_word]
-        return [self._window(words, by_word, span, keep) for span, keep in spread(lengths, self._room)]
-
-    def _window(
-        self, words: Sequence[str], by_word: list[tuple[int, ...]], span: tuple[int, int], keep: tuple[int, int]
-    ) -> Window:
         before, after = self.config.before, self.config.after
-        inside = by_word[span[0] : span[1]]
-        counts = np.array([len(ids) for ids in inside], np.int64)
-        last = len(before) + np.cumsum(counts) - 1
-        ids = [*before, *(each for piece in inside for each in piece), *after]
-        shapes = np.zeros(len(ids), np.int64)
-        shapes[len(before) : len(ids) - len(after)] = np.repeat(
-            [shape(word) for word in words[span[0] : span[1]]], counts
-        )
-        spans = np.stack([last - counts + 1, last], axis=1)
-        return Window(np.array(ids, np.int64), spans, shapes, span[0], keep)
+        by_word, made = self.ids(words), []
+        lengths = [len(ids) for ids in by_word]
+        for (start, stop), keep in spread(lengths, self._room):
+            counts = np.array(lengths[start:stop], np.int64)
+            last = len(before) + np.cumsum(counts) - 1
+            ids = np.array([*before, *itertools.chain(*by_word[start:stop]), *after], np.int64)
+            shapes = np.zeros_like(ids)
+            shapes[len(before) : len(ids) - len(after)] = np.repeat([shape(word) for word in words[start:stop]], counts)
+            made.append(Window(ids, np.stack([last - counts + 1, last], axis=1), shapes, start, keep))
+        return made
 
 
 class Grams:
@@ -155,42 +139,33 @@ class Grams:
 
     def __init__(self, buckets: int, limit: int = 2000) -> None:
         self.buckets, self.limit = buckets, limit
-        self._known: dict[str, Ints] = {}
 
     def ids(self, word: str) -> Ints:
         """Return the n-gram ids of a lower-cased word, the whole word first; its shape has the capitals."""
-        found = self._known.get(word)
-        if found is None:
-            text = word.lower()
-            if len(text) > _LONGEST:
-                text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
-            text = f"\x02{text}\x03"
-            shortest, longest = _GRAMS
-            grams = [f"={text}"]
-            grams += [text[i : i + n] for n in range(shortest, longest + 1) for i in range(len(text) - n + 1)]
-            # subtle: crc32, because Python's own hash of a string differs from run to run
-            found = np.array([1 + zlib.crc32(gram.encode()) % (self.buckets - 1) for gram in grams], np.int64)
-            if len(self._known) > _CACHE:
-                self._known = {}
-            self._known[word] = found
-        return found
+        return _gram_ids(word.lower(), self.buckets)
 
     def windows(self, words: Sequence[str]) -> list[Window]:
-        """Return the windows of a sentence.
-
-        The number of n-grams is padded to a multiple, so that sentences of one length can share a batch.
-        """
-        by_word = [self.ids(word) for word in words]
+        """Return the windows of a sentence; n-grams are padded, so that sentences of one length can share a batch."""
         made = []
-        for span, keep in spread([1] * len(words), self.limit):
-            inside = by_word[span[0] : span[1]]
+        for (start, stop), keep in spread([1] * len(words), self.limit):
+            inside = [self.ids(word) for word in words[start:stop]]
             table = np.zeros((len(inside), -(-max(map(len, inside)) // _GRAM_STEP) * _GRAM_STEP), np.int64)
             for row, ids in zip(table, inside, strict=True):
                 row[: len(ids)] = ids
             places = np.arange(len(inside))
-            shapes = np.array([shape(word) for word in words[span[0] : span[1]]], np.int64)
-            made.append(Window(table, np.stack([places, places], axis=1), shapes, span[0], keep))
+            shapes = np.array([shape(word) for word in words[start:stop]], np.int64)
+            made.append(Window(table, np.stack([places, places], axis=1), shapes, start, keep))
         return made
+
+
+@lru_cache(maxsize=_CACHE)
+def _gram_ids(text: str, buckets: int) -> Ints:
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
+    text = f"\x02{text}\x03"
+    grams = [f"={text}", *(text[i : i + n] for n in _GRAMS for i in range(len(text) - n + 1))]
+    # subtle: crc32, because Python's own hash of a string differs from run to run
+    return np.array([1 + zlib.crc32(gram.encode()) % (buckets - 1) for gram in grams], np.int64)
 
 
 def make_cutter(config: ModelConfig, tokenizer: str | None, pieces: PieceConfig | None) -> Pieces | Grams:
@@ -210,10 +185,9 @@ def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tup
     >>> spread([1] * 12, 8)
     [((0, 8), (0, 6)), ((4, 12), (6, 12))]
     """
-    total = len(lengths)
+    total, start = len(lengths), 0
     ends = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.int64))])
     spans: list[tuple[int, int]] = []
-    start = 0
     while start < total:
         stop = int(np.searchsorted(ends, ends[start] + room, side="right")) - 1
         spans.append((start, stop))
@@ -223,7 +197,7 @@ def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tup
         half, full = np.searchsorted(ends, [ends[start] + room // 2, ends[total] - room])
         start = max(start + 1, min(int(half), int(full)))
     cuts = [0, *((left[1] + right[0]) // 2 for left, right in itertools.pairwise(spans)), total]
-    return [(span, (cuts[number], cuts[number + 1])) for number, span in enumerate(spans)]
+    return list(zip(spans, itertools.pairwise(cuts), strict=False))
 
 
 @lru_cache(maxsize=_CACHE)
@@ -234,17 +208,16 @@ def shape(word: str) -> int:
     [1, 2, 3, 4, 5, 6, 7, 11]
     """
     digit = any(map(str.isdigit, word))
-    letters = [character for character in word if character.isalpha()]
-    if not letters:
+    upper = [character.isupper() for character in word if character.isalpha()]
+    if not upper:
         return 11 if digit else 6
-    upper = [character.isupper() for character in letters]
     if not any(upper):
         number = 1
     elif all(upper):
-        number = 3 if len(letters) > 1 else 5
+        number = 3 if digit or len(upper) > 1 else 5
     else:
         number = 2 if upper[0] and not any(upper[1:]) else 4
-    return {1: 7, 2: 8, 3: 9, 4: 10, 5: 9}[number] if digit else number
+    return number + 6 * digit
 
 
 def read_config(tokenizer_json: str, *, limit: int, pad: int | None = None, unknown: str | None = None) -> PieceConfig:
@@ -258,28 +231,24 @@ def read_config(tokenizer_json: str, *, limit: int, pad: int | None = None, unkn
     if not inside:
         raise FormatError("cuts the word 'a' into no piece at all", source="tokenizer.json")
     model = json.loads(tokenizer_json)["model"]
-    names = [model.get("unk_token"), unknown, "[UNK]", "<unk>"]
-    number = model.get("unk_id")
-    if number is None:
-        found = (tokenizer.token_to_id(name) for name in names if name)
-        number = next((each for each in found if each is not None), None)
+
+    def first(*names: str | None) -> int | None:
+        ids = (tokenizer.token_to_id(name) for name in names if name)
+        return next((number for number in ids if number is not None), None)
+
     if pad is None:
-        found = (tokenizer.token_to_id(name) for name in ("[PAD]", "<pad>"))
-        pad = next((each for each in found if each is not None), 0)
-    return PieceConfig(
-        before=tuple(encoding.ids[: inside[0]]),
-        after=tuple(encoding.ids[inside[-1] + 1 :]),
-        unknown=int(pad if number is None else number),
-        pad=int(pad),
-        limit=limit,
-    )
+        pad = first("[PAD]", "<pad>") or 0
+    found = model.get("unk_id")
+    if found is None:
+        found = first(model.get("unk_token"), unknown, "[UNK]", "<unk>")
+    before, after = encoding.ids[: inside[0]], encoding.ids[inside[-1] + 1 :]
+    return PieceConfig(tuple(before), tuple(after), int(pad if found is None else found), int(pad), limit)
 
 
 def word_tokenizer(tokenizer_json: str) -> str:
-    """Change a tokenizer so that it cuts a single word as it would inside a text; idempotent.
+    """Change a tokenizer so that it cuts a single word as inside a text, where a space precedes it; idempotent.
 
-    A byte-level or SentencePiece tokenizer marks the space before a word, which a single word does not have. Many files
-    also ask for truncation and padding, which would lose words.
+    Truncation and padding, which many files ask for, would lose words.
     """
     values = json.loads(tokenizer_json)
     values["truncation"] = values["padding"] = None
@@ -296,7 +265,6 @@ def word_tokenizer(tokenizer_json: str) -> str:
 
 
 def _tokenizer(tokenizer_json: str) -> "Tokenizer":
-    """Build a tokenizer from its JSON."""
     from tokenizers import Tokenizer
 
     try:

@@ -1,7 +1,4 @@
-"""The one loop that collects sentences across items, parses them together, and hands the items back in order.
-
-Many short texts are then as fast as one long one, and memory stays bounded by the size of the pool.
-"""
+"""The one loop that parses the sentences of many items together: many short texts are as fast as one long one."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -26,20 +23,17 @@ def parse_pooled(
     [('a', 1), ('b', 0)]
     """
     waiting: list[tuple[Item, Sequence[Sentence]]] = []
+
+    def parsed() -> Iterator[tuple[Item, list[Sentence]]]:
+        made = iter(parse([sentence for _, sentences in waiting for sentence in sentences]))
+        for item, sentences in waiting:
+            yield item, [next(made) for _ in sentences]
+
     count = 0
     for item, sentences in items:
         waiting.append((item, sentences))
         count += max(1, len(sentences))  # an item without sentences takes room too
         if count >= size:
-            yield from _parsed(waiting, parse)
+            yield from parsed()
             waiting, count = [], 0
-    yield from _parsed(waiting, parse)
-
-
-def _parsed(
-    waiting: Sequence[tuple[Item, Sequence[Sentence]]], parse: Callable[[list[Sentence]], Iterable[Sentence]]
-) -> Iterator[tuple[Item, list[Sentence]]]:
-    """Parse what waits and divide the result as it came."""
-    parsed = iter(parse([sentence for _, sentences in waiting for sentence in sentences]))
-    for item, sentences in waiting:
-        yield item, [next(parsed) for _ in sentences]
+    yield from parsed()

@@ -1,17 +1,15 @@
 """What the network says about a sentence, and the scores that the decoder needs from it.
 
-The first of four steps from the network's output to a Sentence:
+The first of four steps from the network's output to a Sentence, all plain numpy, shared by training and running:
 
     predictions    Prediction: the output for one sentence, put together from its windows
     choose         Prediction → Tree: the best tree and its deprels
     probabilities  Prediction → Tree: with probabilities, k-best trees and constraints
     write          Tree → the columns of a new Sentence
-
-All four are plain numpy, and training and running share them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -61,21 +59,10 @@ class Prediction:
     @classmethod
     def empty(cls, config: ModelConfig, labels: Labels) -> Self:
         """Make the Prediction for a sentence without words."""
-        sides = 2 if config.relations == "joint" else 1
-        none = np.zeros((0, sides), np.int64)
-        return cls(
-            np.zeros((0, 2), np.float32),
-            np.zeros((0, 4), np.float32),
-            none,
-            none,
-            tasks=dict.fromkeys(labels.tasks, none[:, 0]),
-            relations=np.zeros((0, sides, len(labels.relations)), np.float32),
-        )
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by name: the inverse of `of`."""
-        tree = {name: getattr(self, name) for name in _TREE}
-        return {name: array for name, array in tree.items() if array is not None} | self.tasks
+        deprels = np.zeros((0, 2 if config.relations == "joint" else 1, len(labels.relations)), np.float32)
+        none = np.zeros(deprels.shape[:2], np.int64)
+        leaf, internal = np.zeros((0, 2), np.float32), np.zeros((0, 4), np.float32)
+        return cls(leaf, internal, none, none, tasks=dict.fromkeys(labels.tasks, none[:, 0]), relations=deprels)
 
 
 def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
@@ -85,8 +72,12 @@ def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
     """
     if len(parts) == 1:
         return parts[0][1]
-    alone = [(window, replace(prediction, head=None, pairs=None)) for window, prediction in parts]
-    return Prediction.of(join([(window, prediction.arrays()) for window, prediction in alone]))
+
+    def arrays(prediction: Prediction) -> dict[str, NDArray[Any]]:
+        tree = {name: getattr(prediction, name) for name in _TREE if name not in ("head", "pairs")}
+        return {name: array for name, array in tree.items() if array is not None} | prediction.tasks
+
+    return Prediction.of(join([(window, arrays(prediction)) for window, prediction in parts]))
 
 
 def join(parts: Sequence[tuple[Window, Mapping[str, NDArray[Any]]]]) -> dict[str, NDArray[Any]]:

@@ -1,8 +1,7 @@
 """Prediction → Tree, with more than the best tree: probabilities, k-best trees, constraints.
 
 Every number comes from an exact program over the same scores as the best tree, renormalised over all legal tag
-sequences, or over those that obey the constraints. For probabilities the scores are divided by the model's temperature
-(see `calibrate`), which changes no tree and no order of trees. Which program it is:
+sequences, or over those that obey the constraints. Probabilities have the model's temperature (see `calibrate`).
 
     tags alone               the lattice (`decode.kbest`, `log_partition`, `arc_probabilities`), all sentences at once.
                              Head probabilities are exact up to EXACT_HEADS words, sampled in longer sentences, and
@@ -17,6 +16,7 @@ Probabilities are those of the tree as it was decoded: where crossing arcs were 
 is that of the arc that it was restored from.
 """
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -48,18 +48,16 @@ def probable_trees(
     k: int,
     temperature: Temperature,
 ) -> list[Tree]:
-    """Return the best tree of every sentence that obeys its constraints.
+    """Return the best tree of every sentence that obeys its constraints, with what is asked for.
 
-    With `probabilities` or `k` > 1 the trees have their probabilities and the k − 1 next best trees; with
-    `probabilities` also those of every head.
+    `k` > 1 asks for the next best trees and all their probabilities, `probabilities` also for those of every head.
     """
     trees = best_trees(predictions)
-    more = probabilities or k > 1
-    by_lattice = []
+    more, by_lattice = probabilities or k > 1, []
+    root = np.flatnonzero(labels.root_mask).tolist()
     for number, (prediction, known) in enumerate(zip(predictions, constraints, strict=True)):
         if known or (more and _pointer_scores(prediction) is not None):
             known = numbered(known or Constraints(), labels)
-            root = np.flatnonzero(labels.root_mask).tolist()
             trees[number] = _by_chart(prediction, trees[number], known, root, probabilities, k, temperature)
         elif more and len(prediction):  # a sentence without words has no tree
             by_lattice.append(number)
@@ -92,14 +90,10 @@ def _by_lattice(
             # subtle: if deprels are predicted jointly, the best tree need not be the first of these
             for ranked in [each for each in listed if each.heads.tolist() != trees[number].heads][: k - 1]
         ]
-        named = label_trees(
-            [predictions[number] for number, _ in others],
-            [ranked.heads for _, ranked in others],
-            [ranked.tags for _, ranked in others],
-        )
-        shares = np.exp([ranked.log_probability for _, ranked in others]).tolist()
-        for (number, _), tree, share in zip(others, named, shares, strict=True):
-            tree.probability = share
+        owners = [predictions[number] for number, _ in others]
+        named = label_trees(owners, [ranked.heads for _, ranked in others], [ranked.tags for _, ranked in others])
+        for (number, ranked), tree in zip(others, named, strict=True):
+            tree.probability = math.exp(ranked.log_probability)
             trees[number].others.append(tree)
 
 
@@ -134,14 +128,11 @@ def _by_chart(
     best, best.others = trees[0], trees[1:]
     if probabilities or k > 1:
         leaves, nodes, _ = tag_scores([prediction], temperature.tags)
+        deprels = _beside_leaf(leaves[0], prediction.relations, temperature)
+        pointers = None if pointers is None else pointers / temperature.tags
+        found = [tree.heads for tree in trees]
         given = decode.probabilities_given(
-            leaves[0],
-            nodes[0],
-            known,
-            [tree.heads for tree in trees],
-            deprel=_beside_leaf(leaves[0], prediction.relations, temperature),
-            root=root,
-            head_scores=None if pointers is None else pointers / temperature.tags,
+            leaves[0], nodes[0], known, found, deprel=deprels, root=root, head_scores=pointers
         )
         for tree, share in zip(trees, np.exp(given.trees).tolist(), strict=True):
             tree.probability = share

@@ -9,22 +9,20 @@ import multiprocessing
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Unpack
 
 from hexatagger.errors import HexataggerError
-from hexatagger.model.config import Task
-from hexatagger.parsing.options import ParseOptions, Precision, Respected
+from hexatagger.parsing.options import ParseOptions, Precision
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.sentence import Sentence
 
 _CHUNK = 512  # sentences that are sent to a process together
-
-_parser: Parser
-"""The parser of this process."""
+_parser: Parser  # the parser of this process
 
 
 def parse_parallel(
@@ -33,20 +31,9 @@ def parse_parallel(
     *,
     workers: int,
     precision: Precision = "auto",
-    probabilities: bool = False,
-    k: int = 1,
-    keep: Sequence[Task] = (),
-    respect: Sequence[Respected] = (),
-    batch_size: int = 64,
+    **options: Unpack[ParseOptions],
 ) -> Iterator[Sentence]:
     """Yield sentences parsed by `workers` processes, in the order given; options as for `Parser.parse_sentences`."""
-    options: ParseOptions = {
-        "probabilities": probabilities,
-        "k": k,
-        "keep": keep,
-        "respect": respect,
-        "batch_size": batch_size,
-    }
     context = multiprocessing.get_context("spawn")  # subtle: a fork would copy the locks of onnxruntime's threads
     watched, held = context.Pipe(duplex=False)  # the workers watch one end, and end when this process closes the other
     pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(model, precision, watched))

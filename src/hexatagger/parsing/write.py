@@ -15,17 +15,11 @@ from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import Scheme, unlift
 from hexatagger.tags.lemma import apply_script
 
-_SHOWN = 0.01
-"""Heads that are less probable than this are not listed."""
-_MOST = 8
-"""How many heads of a word are listed."""
-_HEAD_NOTE = "HeadProb="
-"""The note in MISC that states the probability of a word's head."""
-_COMMENTS = ("tree_prob", "alternative", "head_prob")
-"""The comments that state the probability of a tree, its rank, and how the probabilities of heads were computed."""
-_BEFORE = ("id", "form", "lemma", "upos", "xpos", "feats")
+_SHOWN, _MOST = 0.01, 8  # the heads of a word that are listed: the least probability, and how many
+_HEAD_NOTE = "HeadProb="  # the note in MISC that states the probability of a word's head
+_COMMENTS = ("tree_prob", "alternative", "head_prob")  # the comments about probabilities
+_BEFORE = ("id", "form", "lemma", "upos", "xpos", "feats")  # the fields of a Word before HEAD and DEPREL
 _AFTER = ("deps", "misc", "start", "end")
-"""The fields of a Word before and after HEAD and DEPREL."""
 
 
 def write(
@@ -37,12 +31,9 @@ def write(
     lift: Scheme,
     keep: Collection[str] = (),
 ) -> list[Sentence]:
-    """Return new sentences with everything that is predicted.
+    """Return new sentences with everything that is predicted; `Parser.parse_sentences` says what stays of the old.
 
-    What is not analysis stays: FORM, MISC, offsets, comments and multiword tokens. Analysis that is not predicted goes:
-    LEMMA, UPOS, XPOS and FEATS are blank, unless they are named in `keep`, which leaves them as they are where they are
-    filled. DEPS is blank and empty nodes are gone, because the tree is new; they stay if constraints fix every head to
-    the one that the sentence has. Notes about probabilities are those of this parse alone.
+    Notes about probabilities are those of this parse alone.
     """
     return [
         _sentence(sentence, prediction, tree, labels, lift, keep)
@@ -62,7 +53,12 @@ def _sentence(
     marks = [labels.marks[number] for number in prediction.mark.tolist()] if prediction.mark is not None else []
 
     def with_tree(tree: Tree) -> Sentence:
-        heads, deprels = _unlifted(tree, [names[number] for number in tree.deprels.tolist()], marks, lift)
+        deprels = [names[number] for number in tree.deprels.tolist()]
+        if any(marks):
+            # subtle: a fixed word must not move, but others may move past it: it loses its own mark only
+            kept = ["" if word in tree.fixed and mark.startswith("|") else mark for word, mark in enumerate(marks, 1)]
+            deprels = [deprel + mark for deprel, mark in zip(deprels, kept, strict=True)]
+        heads, deprels = unlift(tree.heads, deprels, lift)
         words = list(itertools.starmap(Word, zip(*before, heads, deprels, *after, strict=True)))
         comments = [line for line in sentence.comments if line[1:].partition("=")[0].strip() not in _COMMENTS]
         # An empty node is a node of DEPS only: without DEPS, a file that has one is not valid.
@@ -71,8 +67,11 @@ def _sentence(
 
     made = with_tree(tree)
     made.alternatives = [with_tree(other) for other in tree.others]
-    if tree.probability is not None:
-        _note_trees(made)
+    for number, each in enumerate((made, *made.alternatives), 1):
+        if number > 1:
+            each.comments.append(f"# alternative = {number}")
+        if each.probability is not None:
+            each.comments.append(f"# tree_prob = {each.probability:.6g}")
     if tree.head_probabilities is not None:
         _note_heads(made, tree)
     return made
@@ -80,37 +79,25 @@ def _sentence(
 
 def _columns(sentence: Sentence, prediction: Prediction, labels: Labels, keep: Collection[str]) -> dict[str, list[Any]]:
     """Return every field of the words except HEAD and DEPREL."""
-    columns: dict[str, list[Any]] = {
-        name: [getattr(word, name) for word in sentence] for name in ("id", "form", *_AFTER)
-    }
-    columns["misc"] = [_without_note(misc) if _HEAD_NOTE in misc else misc for misc in columns["misc"]]
+    columns: dict[str, list[Any]] = {}
+    for name in ("id", "form", *_AFTER):
+        columns[name] = [getattr(word, name) for word in sentence]
+    for place, misc in enumerate(columns["misc"]):
+        if _HEAD_NOTE in misc:
+            parts = [part for part in misc.split("|") if not part.startswith(_HEAD_NOTE)]
+            columns["misc"][place] = "|".join(parts) or "_"
     for task in get_args(Task):
         found = ["_"] * len(sentence)
         if (numbers := prediction.tasks.get(task)) is not None:
             strings = labels.tasks[task].strings
             found = [strings[number] for number in numbers.tolist()]
-        if numbers is not None and task == "lemma":
-            found = list(map(apply_script, columns["form"], found))
+            if task == "lemma":
+                found = list(map(apply_script, columns["form"], found))
         if task in keep:
             given = [getattr(word, task) for word in sentence]
             found = [new if old == "_" else old for old, new in zip(given, found, strict=True)]
         columns[task] = found
     return columns
-
-
-def _without_note(misc: str) -> str:
-    return "|".join(part for part in misc.split("|") if not part.startswith(_HEAD_NOTE)) or "_"
-
-
-def _unlifted(tree: Tree, deprels: list[str], marks: Sequence[str], lift: Scheme) -> tuple[list[int], list[str]]:
-    """Move lifted words back to their heads, as the marks say."""
-    if any(marks):
-        # subtle: a fixed word must not move, but others may move past it: it loses its own mark only
-        deprels = [
-            deprel + ("" if word in tree.fixed and mark.startswith("|") else mark)
-            for word, (deprel, mark) in enumerate(zip(deprels, marks, strict=True), 1)
-        ]
-    return unlift(tree.heads, deprels, lift)
 
 
 def _note_heads(sentence: Sentence, tree: Tree) -> None:
@@ -131,11 +118,3 @@ def _note_heads(sentence: Sentence, tree: Tree) -> None:
     listed = shares[doubtful[:, None], likeliest]
     for place, heads, values in zip(doubtful.tolist(), likeliest.tolist(), listed.tolist(), strict=True):
         sentence.words[place].heads = [each for each in zip(heads, values, strict=True) if each[1] >= _SHOWN]
-
-
-def _note_trees(sentence: Sentence) -> None:
-    """State in comments how probable each tree is, and the rank of each alternative."""
-    for number, tree in enumerate((sentence, *sentence.alternatives), 1):
-        if number > 1:
-            tree.comments.append(f"# alternative = {number}")
-        tree.comments.append(f"# tree_prob = {tree.probability:.6g}")

@@ -1,19 +1,18 @@
 """Errors by sentence, arc length and relation, for two analyses of the same words.
 
-`Score` holds the counts behind every number here and in `scoring.evaluate`. `break_down` compares two analyses word by
-word; `where_words_differ` says where their words differ. `scoring.conll18` aligns analyses with different words.
+`scoring.conll18` aligns analyses with different words; `where_words_differ` says where they differ.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hexatagger.sentence import Sentence, Word
 
-LENGTHS = ((1, "1"), (2, "2"), (5, "3-5"), (10, "6-10"), (20, "11-20"))
-"""The bins of arc lengths: the longest arc in each bin, and the name of the bin."""
-LONGEST = "21+"
-ROOT_ARC = "root"
+LENGTHS = ("root", "1", "2", "3-5", "6-10", "11-20", "21+")
+"""The bins of arc lengths; the arc from the root has no length and its own bin."""
+_LONGEST = (0, 1, 2, 5, 10, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,7 @@ class Score:
 
     def to_json(self) -> dict[str, float | None]:
         """Return the four percentages by name."""
-        return {
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "aligned_accuracy": self.aligned_accuracy,
-        }
+        return {name: getattr(self, name) for name in ("precision", "recall", "f1", "aligned_accuracy")}
 
 
 def percent(part: int, whole: int) -> float:
@@ -88,14 +82,13 @@ class Breakdown:
     words: Attachment
     """All words that count. This is accuracy: precision and recall are the same."""
     exact: Attachment
-    """Sentences in which every word that counts is correct, including sentences in which no word counts."""
+    """Sentences in which every word that counts is correct."""
     roots: Score
     """Sentences whose root word is correct, whether or not it is punctuation."""
     by_length: Mapping[str, Attachment]
-    """By the distance from a word to its head, in words: recall over the gold arcs of that length, precision over the
-    system's."""
+    """By the distance from a word to its head: recall over gold arcs of that length, precision over the system's."""
     by_deprel: Mapping[str, Score]
-    """Correct heads and relations: recall over the gold words with that relation, precision over the system's."""
+    """Correct arcs: recall over the gold words with that relation, precision over the system's."""
 
     def to_json(self) -> dict[str, object]:
         """Return percentages and counts by name, the most frequent relations first."""
@@ -103,7 +96,7 @@ class Breakdown:
             "exact_match": {"unlabelled": self.exact.uas.recall, "labelled": self.exact.las.recall},
             "root_accuracy": self.roots.recall,
             "by_length": {
-                name: {"UAS": _counted(arcs.uas), "LAS": _counted(arcs.las)} for name, arcs in self.by_length.items()
+                n: {"UAS": _counted(each.uas), "LAS": _counted(each.las)} for n, each in self.by_length.items()
             },
             "by_relation": {name: _counted(score) for name, score in self.by_deprel.items()},
         }
@@ -111,8 +104,7 @@ class Breakdown:
 
 def _counted(score: Score) -> dict[str, float]:
     """Return percentages and counts: the score of a small part means little without its size."""
-    percentages = {"precision": score.precision, "recall": score.recall, "f1": score.f1}
-    return {**percentages, "correct": score.correct, "gold": score.gold, "system": score.system}
+    return {name: getattr(score, name) for name in ("precision", "recall", "f1", "correct", "gold", "system")}
 
 
 def break_down(
@@ -130,60 +122,56 @@ def break_down(
     >>> found.by_deprel["nsubj"]
     Score(correct=1, gold=1, system=2, aligned=None)
     """
-    # Pairs of counters: one counts gold arcs by length or relation, the other counts the system's.
-    lengths, deprels = (Counter[str](), Counter[str]()), (Counter[str](), Counter[str]())
+    gold_lengths, gold_deprels, system_lengths, system_deprels = (Counter[str]() for _ in range(4))
     headed, labelled, correct = Counter[str](), Counter[str](), Counter[str]()
     sentences = exact_heads = exact_arcs = roots = 0
     for gold, system in pairs:
         sentences += 1
-        wrong_heads = wrong_arcs = 0
+        all_heads = all_arcs = True
         for word, other in zip(gold.words, system.words, strict=True):
             roots += word.head == 0 and other.head == 0
             if not counts(word):
                 continue
-            length, name = arc_length(word), compared(word.deprel)
+            length, name, other_name = arc_length(word), compared(word.deprel), compared(other.deprel)
             same_head = word.head == other.head
-            same_arc = same_head and name == compared(other.deprel)
-            lengths[0][length] += 1
-            lengths[1][arc_length(other)] += 1
-            deprels[0][name] += 1
-            deprels[1][compared(other.deprel)] += 1
+            same_arc = same_head and name == other_name
+            gold_lengths[length] += 1
+            system_lengths[arc_length(other)] += 1
+            gold_deprels[name] += 1
+            system_deprels[other_name] += 1
             headed[length] += same_head
             labelled[length] += same_arc
             correct[name] += same_arc
-            wrong_heads += not same_head
-            wrong_arcs += not same_arc
-        exact_heads += not wrong_heads
-        exact_arcs += not wrong_arcs
+            all_heads, all_arcs = all_heads and same_head, all_arcs and same_arc
+        exact_heads += all_heads
+        exact_arcs += all_arcs
 
     def attachment(uas: int, las: int, gold: int, system: int) -> Attachment:
         return Attachment(Score(uas, gold, system), Score(las, gold, system))
 
-    total = lengths[0].total()
-    bins = [name for name in (ROOT_ARC, *(name for _, name in LENGTHS), LONGEST) if name in lengths[0] | lengths[1]]
-    frequent = sorted(deprels[0] | deprels[1], key=lambda name: (-deprels[0][name], name))
+    total = gold_lengths.total()
+    by_length = {
+        name: attachment(headed[name], labelled[name], gold_lengths[name], system_lengths[name])
+        for name in LENGTHS
+        if name in gold_lengths | system_lengths
+    }
+    frequent = sorted(gold_deprels | system_deprels, key=lambda name: (-gold_deprels[name], name))
     return Breakdown(
-        words=attachment(headed.total(), labelled.total(), total, total),
-        exact=attachment(exact_heads, exact_arcs, sentences, sentences),
-        roots=Score(roots, sentences, sentences),
-        by_length={name: attachment(headed[name], labelled[name], lengths[0][name], lengths[1][name]) for name in bins},
-        by_deprel={name: Score(correct[name], deprels[0][name], deprels[1][name]) for name in frequent},
+        attachment(headed.total(), labelled.total(), total, total),
+        attachment(exact_heads, exact_arcs, sentences, sentences),
+        Score(roots, sentences, sentences),
+        by_length,
+        {name: Score(correct[name], gold_deprels[name], system_deprels[name]) for name in frequent},
     )
 
 
 def arc_length(word: Word) -> str:
-    """Return the bin of a word's arc. The arc from the root has no length and its own bin.
+    """Return the bin of a word's arc.
 
     >>> [arc_length(Word(3, "papers", head=head)) for head in (0, 2, 4, 8, 99)]
     ['root', '1', '1', '3-5', '21+']
     """
-    if not word.head:
-        return ROOT_ARC
-    distance = abs(word.id - word.head)
-    return next((name for longest, name in LENGTHS if distance <= longest), LONGEST)
-
-
-# Where two files differ
+    return LENGTHS[bisect_left(_LONGEST, abs(word.id - word.head) if word.head else 0)]
 
 
 def where_words_differ(golds: list[Sentence], systems: list[Sentence], names: tuple[str, str]) -> str:

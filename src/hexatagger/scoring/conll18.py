@@ -51,20 +51,16 @@ END_OF_TEXT = TextSpan(sys.maxsize, sys.maxsize)
 class FlatFile:
     """The sentences of a file, joined: parallel lists with one item per word; heads are indices into them."""
 
-    text: str = ""
-    """The characters of all tokens, without spaces."""
+    text: str = ""  # the characters of all tokens, without spaces
     sentences: list[TextSpan] = field(default_factory=list)
     tokens: list[TextSpan] = field(default_factory=list)
-    spans: list[TextSpan] = field(default_factory=list)
-    """The span of the token that the word is or belongs to."""
-    forms: list[str] = field(default_factory=list)
-    """The form by which words within a multiword span are aligned."""
+    spans: list[TextSpan] = field(default_factory=list)  # of the token that the word is or belongs to
+    forms: list[str] = field(default_factory=list)  # by which words within a multiword span are aligned
     words: list[Word] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
     deprels: list[str] = field(default_factory=list)
     features: list[list[str]] = field(default_factory=list)
-    function_words: list[list[int]] = field(default_factory=list)
-    """The function words among the dependents of a word."""
+    function_words: list[list[int]] = field(default_factory=list)  # among the dependents of the word
 
 
 def flatten(sentences: Iterable[Sentence], name: str) -> FlatFile:
@@ -97,7 +93,9 @@ def flatten(sentences: Iterable[Sentence], name: str) -> FlatFile:
         flat.words += sentence.words
     flat.text = "".join(surfaces)
     flat.deprels = [universal(word.deprel) for word in flat.words]
-    flat.features = [_universal_features(word.feats) for word in flat.words]
+    for word in flat.words:
+        features = word.feats.split("|")
+        flat.features.append(sorted(each for each in features if each.partition("=")[0] in UNIVERSAL_FEATURES))
     flat.function_words = [[] for _ in flat.words]
     for index, (head, deprel) in enumerate(zip(flat.heads, flat.deprels, strict=True)):
         if head != ROOT and deprel in FUNCTION_DEPRELS:
@@ -110,11 +108,6 @@ def _without_spaces(form: str) -> str:
     if form.isascii():
         return form.replace(" ", "")
     return "".join(character for character in form if unicodedata.category(character) != "Zs")
-
-
-def _universal_features(feats: str) -> list[str]:
-    """Keep the universal features, sorted."""
-    return sorted(feature for feature in feats.split("|") if feature.partition("=")[0] in UNIVERSAL_FEATURES)
 
 
 def align(gold: FlatFile, system: FlatFile) -> list[tuple[int, int]]:
@@ -183,10 +176,7 @@ def common_subsequence(left: Sequence[str], right: Sequence[str]) -> Iterator[tu
 def score_aligned(
     golds: list[Sentence], systems: list[Sentence], names: tuple[str, str]
 ) -> tuple[dict[str, Score], bool]:
-    """Align the words of two files and score them; say also whether both have the same sentences and words.
-
-    Raises AlignmentError if the texts differ.
-    """
+    """Align the words of two files and score them; say also whether both have the same sentences and words."""
     gold, system = flatten(golds, names[0]), flatten(systems, names[1])
     if gold.text != system.text:
         raise AlignmentError(_where_texts_differ([(names[0], golds, gold), (names[1], systems, system)]))
@@ -200,8 +190,8 @@ def score_aligned(
         "Sentences": Score(len(set(gold.sentences).intersection(system.sentences)), len(golds), len(systems)),
         "Words": Score(aligned, *words),
     }
-    metrics |= {name: Score(right[name], *words, aligned) for name in ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas")}
-    metrics |= {name: Score(right[name], *words, aligned) for name in ("UAS", "LAS")}
+    of_words = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
+    metrics |= {name: Score(right[name], *words, aligned) for name in of_words}
     metrics |= {name: Score(right[name], *content, aligned_content) for name in ("CLAS", "MLAS", "BLEX")}
     return metrics, words == (aligned, aligned) and [*map(len, golds)] == [*map(len, systems)]
 
@@ -246,7 +236,7 @@ def _count_correct(gold: FlatFile, system: FlatFile, pairs: list[tuple[int, int]
 
 
 def _where_texts_differ(sides: Sequence[tuple[str, list[Sentence], FlatFile]]) -> str:
-    """Say where two texts first differ; a side is its name, its sentences and the same sentences flattened."""
+    """Say where two texts first differ; a side is its name, its sentences and these flattened."""
     (_, _, gold), (_, _, system) = sides
     at = first_difference(gold.text, system.text)
     shown = []

@@ -1,19 +1,16 @@
-"""Score a system's trees against gold trees.
-
-There are three metrics:
+"""Score a system's trees against gold trees, by one of three metrics.
 
 - `conll18`: the metrics of the CoNLL 2018 shared task; see `scoring.conll18`. The words may differ, the text may not.
 - `ptb`: UAS and LAS as usual for the Penn Treebank: the same words on both sides, full relations, no punctuation. A
   word is punctuation if its gold XPOS or its gold UPOS is in PUNCTUATION.
 - `paper`: UAS and LAS as the authors of the paper score UD: the same words, no subtypes, no punctuation, which is
-  recognised by the gold UPOS alone. Their gold trees went through the pseudo-projective transformation and back. Ours
-  are those of the file.
+  recognised by the gold UPOS alone. Their gold trees went through the pseudo-projective transformation and back.
 
 Where sentences and words are the same, `scoring.breakdown` adds exact match, root accuracy, and scores by arc length
 and by relation. Enhanced dependencies are not scored.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -30,6 +27,10 @@ Roots = Literal["one", "attach"]
 
 PUNCTUATION = frozenset({"``", "''", ":", ",", ".", "PU", "PUNCT"})
 """Punctuation tags of the Penn Treebank (where brackets, `$` and `#` count as words), the Chinese Treebank and UD."""
+COLUMNS = ("upos", "xpos", "feats", "lemma")
+_COMPARED = {"UPOS": ["upos"], "XPOS": ["xpos"], "UFeats": ["feats"], "AllTags": ["upos", "xpos", "feats"]}
+_COMPARED |= {"Lemmas": ["lemma"], "MLAS": ["upos", "feats"], "BLEX": ["lemma"]}
+"""The columns that a metric compares, beside HEAD and DEPREL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,8 @@ class Evaluation:
 
     def to_json(self) -> dict[str, object]:
         """Return plain values for JSON: `{"metric": …, "metrics": {"UAS": {"precision": …, …}, …}, …}`."""
-        more: dict[str, object] = dict.fromkeys(("exact_match", "root_accuracy", "by_length", "by_relation"))
-        if self.breakdown is not None:
-            more = self.breakdown.to_json()
+        nothing: dict[str, object] = dict.fromkeys(("exact_match", "root_accuracy", "by_length", "by_relation"))
+        more = self.breakdown.to_json() if self.breakdown else nothing
         metrics = {name: score.to_json() for name, score in self.metrics.items()}
         return {"metric": self.metric, "metrics": metrics, **more, "notes": list(self.notes)}
 
@@ -56,10 +56,12 @@ def evaluate(
     system: Iterable[Sentence],
     *,
     metric: Metric = "conll18",
+    columns: Collection[str] = COLUMNS,
     names: tuple[str, str] = ("gold", "system"),
 ) -> Evaluation:
     """Score the system's sentences against the gold ones; messages call the two sides by `names`.
 
+    `columns` are those that the system predicts: metrics that compare another one are left out.
     Raises AlignmentError where the sides differ: in their text for `conll18`, in their sentences or words otherwise.
 
     >>> gold = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2], deprels=["nsubj", "root", "obj"])
@@ -71,7 +73,8 @@ def evaluate(
     check_choice("metric", metric, get_args(Metric))
     golds, systems = list(_trees(gold, names[0])), list(_trees(system, names[1]))
     if metric == "conll18":
-        metrics, same_words = score_aligned(golds, systems, names)
+        scores, same_words = score_aligned(golds, systems, names)
+        metrics = {name: score for name, score in scores.items() if set(_COMPARED.get(name, ())) <= set(columns)}
         if not same_words:
             where = where_words_differ(golds, systems, names) or "the words belong to different tokens"
             note = f"no exact match, root accuracy, lengths or relations: {where}"
@@ -87,10 +90,8 @@ def evaluate(
 
     found = break_down(zip(golds, systems, strict=True), counts=counts, compared=str if ptb else universal)
     words, counted = sum(map(len, golds)), found.words.uas.gold
-    metrics = {
-        "UAS": Score(found.words.uas.correct, counted, counted, counted),
-        "LAS": Score(found.words.las.correct, counted, counted, counted),
-    }
+    arcs = {"UAS": found.words.uas, "LAS": found.words.las}
+    metrics = {name: Score(score.correct, counted, counted, counted) for name, score in arcs.items()}
     return Evaluation(metric, metrics, found, (f"{words - counted} of {words} words are punctuation and do not count",))
 
 

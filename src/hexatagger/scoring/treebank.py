@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import ne
 
 from hexatagger.scoring.breakdown import percent
 from hexatagger.sentence import Sentence
@@ -16,7 +17,6 @@ class LiftingLoss:
     words: int = 0
     """Words whose head or relation is not restored."""
     sentences: int = 0
-    """Sentences with such a word."""
     labels: set[str] = field(default_factory=set)
     """Marked relations that the scheme adds."""
 
@@ -32,9 +32,8 @@ class TreebankStats:
     nonprojective_sentences: int = 0
     nonprojective_words: int = 0
     depth_left: int = 0
-    """Greatest stack depth with left dependents first."""
+    """Greatest stack depth with left dependents first; `depth_right`: with right dependents first."""
     depth_right: int = 0
-    """Greatest stack depth with right dependents first."""
     losses: dict[Scheme, LiftingLoss] = field(default_factory=lambda: {scheme: LiftingLoss() for scheme in SCHEMES})
 
     def to_json(self) -> dict[str, object]:
@@ -73,16 +72,15 @@ def collect(sentences: Iterable[Sentence]) -> TreebankStats:
         stats.words += len(sentence)
         stats.longest = max(stats.longest, len(sentence))
         stats.deprels.update(deprels)
-        crossing = len(nonprojective_words(heads))
         projective = heads
-        if crossing:
+        if crossing := len(nonprojective_words(heads)):
             stats.nonprojective_sentences += 1
             stats.nonprojective_words += crossing
             for scheme, loss in stats.losses.items():
                 projective, marked = lift(heads, deprels, scheme)
                 restored = unlift(projective, marked, scheme)
                 gold = zip(heads, deprels, strict=True)
-                wrong = sum(one != other for one, other in zip(gold, zip(*restored, strict=True), strict=True))
+                wrong = sum(map(ne, gold, zip(*restored, strict=True)))
                 loss.words += wrong
                 loss.sentences += wrong > 0
                 loss.labels.update(set(marked) - set(deprels))
