@@ -2,6 +2,7 @@ import itertools
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,7 +16,7 @@ from rich.cells import cell_len
 from hexatagger import Multiword, Sentence, TreeError, Word, read_conllu
 from hexatagger.cli import main
 from hexatagger.draw import Show, draw_html, draw_svg, draw_text, terminal
-from hexatagger.draw.figure import Arc, Figure, as_seen, fans, figure, mirrored, stack
+from hexatagger.draw.figure import Arc, Figure, fans, figure, stack
 from hexatagger.draw.layout import CELLS, PIXELS, Layout, Metrics, arrange
 from hexatagger.draw.unicode import printable
 from hexatagger.draw.width import cells, graphemes, pixels
@@ -88,13 +89,6 @@ def test_stack_of_nothing() -> None:
     assert stack([]) == []
 
 
-@given(drawn())
-def test_mirroring_twice_changes_nothing(sentence: Sentence) -> None:
-    for show in SHOWS:
-        drawing = figure(sentence, show)
-        assert mirrored(mirrored(drawing)) == drawing
-
-
 # Layout
 
 
@@ -132,9 +126,11 @@ def test_labels_fit_their_arcs_and_never_meet(metrics: Metrics, sentence: Senten
 @pytest.mark.parametrize("metrics", METRICS, ids=["cells", "pixels"])
 @given(drawn())
 def test_words_keep_apart_and_legs_stand_on_them(metrics: Metrics, sentence: Sentence) -> None:
-    layout = arrange(figure(sentence), metrics)
-    for word in range(1, len(sentence)):
-        assert layout.begins[word] >= layout.begins[word - 1] + layout.widths[word - 1] + metrics.gap - TINY
+    drawing = figure(sentence)
+    layout = arrange(drawing, metrics)
+    blocks = list(zip(layout.begins, layout.widths, strict=True))
+    for (begin, width), (after, _) in itertools.pairwise(blocks[::-1] if drawing.right_to_left else blocks):
+        assert after >= begin + width + metrics.gap - TINY
     for placed in layout.arcs:
         for place, leg in (
             (placed.arc.head or placed.arc.dependent, placed.head),
@@ -158,6 +154,20 @@ def test_a_label_avoids_the_leg_that_crosses_its_arc(data: Path) -> None:
         assert [placed.arc.label for placed in crossed] == ["ccomp", "punct", "nsubj"]
         for placed in crossed:
             assert all(not placed.begin <= leg <= placed.end for leg in legs_through(layout, placed.arc))
+
+
+@pytest.mark.parametrize("metrics", METRICS, ids=["cells", "pixels"])
+@given(drawn())
+def test_right_to_left_layouts_are_mirrored(metrics: Metrics, sentence: Sentence) -> None:
+    drawing = figure(sentence, "all")
+    one, other = (arrange(replace(drawing, right_to_left=turned), metrics) for turned in (False, True))
+    assert other.width == one.width
+    far = one.width - metrics.line
+    assert [far - place for place in one.middles] == pytest.approx(other.middles)
+    for left, right in zip(one.arcs, other.arcs, strict=True):
+        assert left.arc == right.arc
+        assert [left.begin + right.end, left.end + right.begin] == pytest.approx([one.width] * 2)
+        assert [left.head + right.head, left.dependent + right.dependent] == pytest.approx([far] * 2)
 
 
 # Text
@@ -206,10 +216,10 @@ def read_arcs_above(text: str, drawing: Figure, layout: Layout) -> list[tuple[in
 
 @given(drawn(projective=True))
 def test_the_tree_can_be_read_off_the_arcs(sentence: Sentence) -> None:
-    seen = as_seen(figure(sentence))
-    layout = arrange(seen, CELLS)
-    expected = sorted((arc.head, arc.dependent) for arc in seen.arcs)
-    assert sorted(read_arcs_above(draw_text(sentence), seen, layout)) == expected
+    drawing = figure(sentence)
+    layout = arrange(drawing, CELLS)
+    expected = sorted((arc.head, arc.dependent) for arc in drawing.arcs)
+    assert sorted(read_arcs_above(draw_text(sentence), drawing, layout)) == expected
 
 
 @given(drawn(projective=True))

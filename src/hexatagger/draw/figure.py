@@ -1,7 +1,6 @@
 """The content of a drawing, without coordinates: words, arcs with their levels, the binary head tree, the tags.
 
-Everything is numbered by place, from 1, in the order of the words; in a figure of right-to-left text that was
-`mirrored`, in the order seen from left to right. All strings are safe to show (`unicode.printable`).
+Words are numbered from 1. All strings are safe to show (`unicode.printable`).
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ Show = Literal["arcs", "bht", "tags", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """An arc between two places; `head` is 0 for the root, `crossing` is true if the arc is not projective."""
+    """An arc between two words; `head` is 0 for the root, `crossing` is true if the arc is not projective."""
 
     head: int
     dependent: int
@@ -30,12 +29,12 @@ class Arc:
 
     @property
     def left(self) -> int:
-        """The place of its left end."""
+        """The earlier of its two words."""
         return min(self.head, self.dependent)
 
     @property
     def right(self) -> int:
-        """The place of its right end."""
+        """The later of its two words."""
         return max(self.head, self.dependent)
 
 
@@ -64,13 +63,12 @@ class Figure:
     """Everything that the drawing of one sentence shows."""
 
     show: Show
-    ids: list[int]
     forms: list[str]
     upos: list[str]
     """Empty where the sentence has `_`."""
     arcs: list[Arc] = field(default_factory=list)
     brackets: list[Multiword] = field(default_factory=list)
-    """Multiword tokens, over the places `first` to `last`."""
+    """Multiword tokens."""
     nodes: list[Node] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     """In order, 2N−1; a leaf tag has its relation after a slash unless the arcs are drawn too."""
@@ -81,7 +79,7 @@ class Figure:
     @property
     def description(self) -> str:
         """The arcs in words, for readers who cannot see them."""
-        return "; ".join(map(self.tell, sorted(self.arcs, key=lambda arc: self.ids[arc.dependent - 1])))
+        return "; ".join(map(self.tell, sorted(self.arcs, key=lambda arc: arc.dependent)))
 
     def tell(self, arc: Arc) -> str:
         """Describe an arc in words."""
@@ -104,7 +102,6 @@ def figure(sentence: Sentence, show: Show = "arcs") -> Figure:
     _check_heads(sentence)
     made = Figure(
         show,
-        ids=[word.id for word in sentence],
         forms=[printable(word.form) for word in sentence],
         upos=["" if word.upos == "_" else printable(word.upos) for word in sentence],
         brackets=[replace(item, form=printable(item.form)) for item in sentence.multiwords],
@@ -242,30 +239,3 @@ def _nodes(tree: BHT) -> list[Node]:
         Node(place, height[id(node)], node.side or "", tuple(places[id(child)] for child in node.children))
         for place, node in enumerate(ordered)
     ]
-
-
-def mirrored(figure: Figure) -> Figure:
-    """Return the figure as right-to-left text is seen: reversed."""
-    size = len(figure.forms)
-    last = 2 * size - 2
-    return replace(
-        figure,
-        ids=figure.ids[::-1],
-        forms=figure.forms[::-1],
-        upos=figure.upos[::-1],
-        tags=figure.tags[::-1],
-        arcs=[
-            replace(arc, head=arc.head and size + 1 - arc.head, dependent=size + 1 - arc.dependent)
-            for arc in figure.arcs
-        ],
-        brackets=[replace(item, first=size + 1 - item.last, last=size + 1 - item.first) for item in figure.brackets],
-        nodes=[
-            replace(node, place=last - node.place, children=tuple(last - child for child in node.children))
-            for node in reversed(figure.nodes)
-        ],
-    )
-
-
-def as_seen(figure: Figure) -> Figure:
-    """Return the figure from left to right: mirrored if its text runs from right to left."""
-    return mirrored(figure) if figure.right_to_left else figure

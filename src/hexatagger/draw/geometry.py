@@ -6,7 +6,7 @@ The page of the service draws from this. Pixels come from the same layout as SVG
 from dataclasses import replace
 from typing import Any
 
-from hexatagger.draw.figure import Figure, as_seen, figure
+from hexatagger.draw.figure import Figure, figure
 from hexatagger.draw.layout import PIXELS, arrange
 from hexatagger.sentence import Sentence
 
@@ -29,12 +29,12 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
     >>> made["bht"]["arcs"]
     [{'head': 2, 'dependent': 1, 'step': 3}, {'head': 0, 'dependent': 2, 'step': 3}]
     """
-    seen = as_seen(figure(sentence, "arcs"))
-    layout = arrange(seen, PIXELS)
+    drawn = figure(sentence, "arcs")
+    layout = arrange(drawn, PIXELS)
     arcs = [
         {
-            "head": seen.ids[item.arc.head - 1] if item.arc.head else 0,
-            "dependent": seen.ids[item.arc.dependent - 1],
+            "head": item.arc.head,
+            "dependent": item.arc.dependent,
             "label": item.arc.label,
             "level": item.arc.level,
             "crossing": item.arc.crossing,
@@ -47,13 +47,12 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
     ]
     words = [
         {"id": number, "form": form, "upos": upos, "x": round(x, 1), "width": round(width, 1)}
-        for number, form, upos, x, width in zip(
-            seen.ids, seen.forms, seen.upos, layout.middles[::2], layout.widths, strict=True
+        for number, (form, upos, x, width) in enumerate(
+            zip(drawn.forms, drawn.upos, layout.middles[::2], layout.widths, strict=True), 1
         )
     ]
     tree = replace(figure(sentence, "all"), arcs=[], brackets=[], upos=[""] * len(sentence))
-    places = arrange(as_seen(tree), PIXELS)
-    order = -1 if tree.right_to_left else 1  # from the order on the page to that of the words
+    places = arrange(tree, PIXELS)
     nodes = [
         {
             "place": node.place,
@@ -63,11 +62,11 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
             "children": list(node.children),
             "x": round(x, 1),
         }
-        for node, tag, x in zip(tree.nodes, tree.tags, places.middles[::order], strict=True)
+        for node, tag, x in zip(tree.nodes, tree.tags, places.middles, strict=True)
     ]
     return {
         "right_to_left": tree.right_to_left,
-        "arcs": {"width": round(layout.width, 1), "words": words[::order], "arcs": arcs},
+        "arcs": {"width": round(layout.width, 1), "words": words, "arcs": arcs},
         "bht": {"width": round(places.width, 1), "nodes": nodes, "arcs": _steps(tree)},
     }
 

@@ -78,6 +78,11 @@ class Layout:
     middles: list[float]
     """The coordinate of every in-order place: even places are words, odd ones lie between two."""
 
+    def block(self, first: int, last: int) -> tuple[float, float]:
+        """Return the start and the end of a multiword token."""
+        begins, widths = self.begins[first - 1 : last], self.widths[first - 1 : last]
+        return min(begins), max(map(sum, zip(begins, widths, strict=True)))
+
 
 def arrange(figure: Figure, metrics: Metrics) -> Layout:
     """Compute the coordinates of every word and arc."""
@@ -120,7 +125,23 @@ def arrange(figure: Figure, metrics: Metrics) -> Layout:
     arcs = [_with_label(*item, by_place, metrics) for item in ends]
     edges = [edge for begin, width in zip(begins, widths, strict=True) for edge in (begin, begin + width)]
     middles = [begin + metrics.half(end - begin - metrics.line) for begin, end in pairwise(edges)]
-    return Layout(begins, widths, arcs, max([0.0, *edges, *(placed.end for placed in arcs)]), middles)
+    layout = Layout(begins, widths, arcs, max([0.0, *edges, *(placed.end for placed in arcs)]), middles)
+    return _mirrored(layout, metrics.line) if figure.right_to_left else layout
+
+
+def _mirrored(layout: Layout, line: float) -> Layout:
+    """Return a layout as right-to-left text is seen: with the first word at the right."""
+    width, far = layout.width, layout.width - line
+    return Layout(
+        [width - begin - own for begin, own in zip(layout.begins, layout.widths, strict=True)],
+        layout.widths,
+        [
+            Placed(item.arc, far - item.head, far - item.dependent, width - item.end, width - item.begin)
+            for item in layout.arcs
+        ],
+        width,
+        [far - middle for middle in layout.middles],
+    )
 
 
 def _side(arc: Arc) -> int:

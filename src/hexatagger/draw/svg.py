@@ -9,7 +9,7 @@ through `escape`.
 
 from html import escape
 
-from hexatagger.draw.figure import Arc, Figure, Node, as_seen, fans
+from hexatagger.draw.figure import Arc, Figure, Node, fans
 from hexatagger.draw.layout import FORM, LABEL, PIXELS, SMALL, TAG, Layout, arrange
 from hexatagger.draw.width import pixels
 
@@ -74,10 +74,9 @@ STYLE = "\n".join(
 
 def document(figure: Figure, *, width: int | None = WIDTH, style: bool = True) -> str:
     """Draw along the line of words, or one word per row if that takes more than `width` pixels."""
-    seen = as_seen(figure)
-    layout = arrange(seen, PIXELS)
+    layout = arrange(figure, PIXELS)
     fits = width is None or layout.width + 2 * _MARGIN <= width
-    parts, (wide, high) = _across(seen, layout) if fits else _downwards(figure)
+    parts, (wide, high) = _across(figure, layout) if fits else _downwards(figure)
     for note in figure.notes:
         parts.append(_text(0, high + 14, note, "note start"))
         wide, high = max(wide, pixels(note, LABEL)), high + 22
@@ -116,8 +115,7 @@ def _across(figure: Figure, layout: Layout) -> tuple[list[str], tuple[float, flo
         parts += [_text(x, y + 11, upos, "upos") for x, upos in zip(middles, figure.upos, strict=True)]
         y += 17
     for bracket in figure.brackets:
-        begin = layout.begins[bracket.first - 1]
-        end = layout.begins[bracket.last - 1] + layout.widths[bracket.last - 1]
+        begin, end = layout.block(bracket.first, bracket.last)
         parts.append(f'<path class="line" d="M{begin:.1f} {y:.1f}v6H{end:.1f}v-6"/>')
         parts.append(_text((begin + end) / 2, y + 20, bracket.form, "upos"))
     y += 26 if figure.brackets else 0
@@ -154,7 +152,7 @@ def _arc(figure: Figure, arc: Arc, path: str, head: str, x: float, y: float, *, 
     Labels are centred on their patches, or end at the same distance from their ends if `aligned`.
     """
     room = PIXELS.label(arc.label)
-    ends = f'data-head="{figure.ids[arc.head - 1] if arc.head else 0}" data-dependent="{figure.ids[arc.dependent - 1]}"'
+    ends = f'data-head="{arc.head}" data-dependent="{arc.dependent}"'
     parts = [
         f'<g class="{"arc crossing" if arc.crossing else "arc"}" {ends}><title>{escape(figure.tell(arc))}</title>',
         f'<path class="line" d="{path}"/><path class="head" d="{head}"/>',

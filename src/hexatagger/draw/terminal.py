@@ -4,7 +4,7 @@ Non-projective arcs are dashed. In the downward form all arcs of a head share on
 stands where its arc arrives, and 60 words take 60 rows of any terminal.
 """
 
-from hexatagger.draw.figure import Figure, Node, as_seen, fans
+from hexatagger.draw.figure import Figure, Node, fans
 from hexatagger.draw.layout import CELLS, Layout, arrange
 from hexatagger.draw.terminal_canvas import Canvas
 from hexatagger.draw.width import cells, shorten
@@ -14,36 +14,34 @@ _NO_LIMIT = 10**6
 
 def across(figure: Figure, *, color: bool = False) -> list[str]:
     """Draw along the line of words and return the rows."""
-    seen = as_seen(figure)
-    layout = arrange(seen, CELLS)
+    layout = arrange(figure, CELLS)
     middles = list(map(int, layout.middles))
     canvas = Canvas()
     row = 0
-    if len(seen.nodes) > 1:
-        top = max(node.height for node in seen.nodes)
-        points = [(top - node.height, middle) for node, middle in zip(seen.nodes, middles, strict=True)]
-        _draw_nodes(canvas, seen.nodes, points, sideways=False)
+    if len(figure.nodes) > 1:
+        top = max(node.height for node in figure.nodes)
+        points = [(top - node.height, middle) for node, middle in zip(figure.nodes, middles, strict=True)]
+        _draw_nodes(canvas, figure.nodes, points, sideways=False)
         row = top + 1
-    for middle, tag in zip(middles, seen.tags, strict=False):
+    for middle, tag in zip(middles, figure.tags, strict=False):
         canvas.put(row, middle - (cells(tag) - 1) // 2, tag, "tag")
-    row += bool(seen.tags)
-    if seen.show == "arcs" and seen.arcs:
+    row += bool(figure.tags)
+    if figure.show == "arcs" and figure.arcs:
         top = max(placed.arc.level for placed in layout.arcs)
         _draw_arcs(canvas, layout, top, -1)
         row = top + 1
-    for texts, style in ((seen.forms, "word"), (seen.upos, "upos")):
+    for texts, style in ((figure.forms, "word"), (figure.upos, "upos")):
         for begin, width, text in zip(layout.begins, layout.widths, texts, strict=True):
             canvas.put(row, int(begin) + (int(width) - cells(text)) // 2, text, style)
         row += any(texts)
-    for bracket in seen.brackets:
-        begin = int(layout.begins[bracket.first - 1])
-        end = int(layout.begins[bracket.last - 1] + layout.widths[bracket.last - 1]) - 1
-        canvas.across(row, begin, end)
+    for bracket in figure.brackets:
+        begin, end = map(int, layout.block(bracket.first, bracket.last))
+        canvas.across(row, begin, end - 1)
         canvas.put(row, begin, "╰", "line")
-        canvas.put(row, end, "╯", "line")
-        canvas.put(row, begin + max(0, end - begin + 1 - cells(bracket.form)) // 2, bracket.form, "upos")
-    row += bool(seen.brackets)
-    if seen.show == "all" and seen.arcs:
+        canvas.put(row, end - 1, "╯", "line")
+        canvas.put(row, begin + max(0, end - begin - cells(bracket.form)) // 2, bracket.form, "upos")
+    row += bool(figure.brackets)
+    if figure.show == "all" and figure.arcs:
         _draw_arcs(canvas, layout, row, 1)
     return canvas.render(color=color)
 
