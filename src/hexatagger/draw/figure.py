@@ -1,7 +1,6 @@
 """The content of a drawing, without coordinates: words, arcs with their levels, the binary head tree, the tags.
 
-Everything is numbered by place, from 1, in the order of the words; in a figure of right-to-left text that was
-`mirrored`, in the order seen from left to right. All strings are safe to show (`unicode.printable`).
+Words are numbered from 1. All strings are safe to show (`unicode.printable`).
 """
 
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from typing import Literal, get_args
 
 from hexatagger.draw.unicode import printable, runs_right_to_left
 from hexatagger.errors import TreeError, check_choice
-from hexatagger.sentence import Sentence
+from hexatagger.sentence import Multiword, Sentence
 from hexatagger.tags import BHT, base, from_heads, heads_to_tree, lift
 from hexatagger.tree import attach_roots, check_tree, is_tree, nonprojective_words
 
@@ -20,7 +19,7 @@ Show = Literal["arcs", "bht", "tags", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """An arc between two places; `head` is 0 for the root, `crossing` is true if the arc is not projective."""
+    """An arc between two words; `head` is 0 for the root, `crossing` is true if the arc is not projective."""
 
     head: int
     dependent: int
@@ -30,12 +29,12 @@ class Arc:
 
     @property
     def left(self) -> int:
-        """The place of its left end."""
+        """The earlier of its two words."""
         return min(self.head, self.dependent)
 
     @property
     def right(self) -> int:
-        """The place of its right end."""
+        """The later of its two words."""
         return max(self.head, self.dependent)
 
 
@@ -59,26 +58,17 @@ class Node:
     children: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bracket:
-    """A multiword token over the places `first` to `last`."""
-
-    first: int
-    last: int
-    form: str
-
-
 @dataclass(slots=True)
 class Figure:
     """Everything that the drawing of one sentence shows."""
 
     show: Show
-    ids: list[int]
     forms: list[str]
     upos: list[str]
     """Empty where the sentence has `_`."""
     arcs: list[Arc] = field(default_factory=list)
-    brackets: list[Bracket] = field(default_factory=list)
+    brackets: list[Multiword] = field(default_factory=list)
+    """Multiword tokens."""
     nodes: list[Node] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     """In order, 2N−1; a leaf tag has its relation after a slash unless the arcs are drawn too."""
@@ -87,22 +77,15 @@ class Figure:
     right_to_left: bool = False
 
     @property
-    def levels(self) -> int:
-        """The highest level of an arc other than the root's."""
-        return max((arc.level for arc in self.arcs if arc.head), default=0)
-
-    @property
     def description(self) -> str:
         """The arcs in words, for readers who cannot see them."""
-        told = sorted(self.arcs, key=lambda arc: self.ids[arc.dependent - 1])
-        return "; ".join(self.tell(arc) for arc in told)
+        return "; ".join(map(self.tell, sorted(self.arcs, key=lambda arc: arc.dependent)))
 
     def tell(self, arc: Arc) -> str:
         """Describe an arc in words."""
         dependent = self.forms[arc.dependent - 1]
-        if arc.head == 0:
-            return f"{dependent}: {arc.label}"
-        return f"{dependent}: {arc.label} of {self.forms[arc.head - 1]}" + (" (not projective)" * arc.crossing)
+        head = f" of {self.forms[arc.head - 1]}" if arc.head else ""
+        return f"{dependent}: {arc.label}{head}" + (" (not projective)" * arc.crossing)
 
 
 def figure(sentence: Sentence, show: Show = "arcs") -> Figure:
@@ -119,10 +102,9 @@ def figure(sentence: Sentence, show: Show = "arcs") -> Figure:
     _check_heads(sentence)
     made = Figure(
         show,
-        ids=[word.id for word in sentence],
         forms=[printable(word.form) for word in sentence],
         upos=["" if word.upos == "_" else printable(word.upos) for word in sentence],
-        brackets=[Bracket(item.first, item.last, printable(item.form)) for item in sentence.multiwords],
+        brackets=[replace(item, form=printable(item.form)) for item in sentence.multiwords],
         title=printable(sentence.text) if size else "",
         right_to_left=runs_right_to_left(sentence.forms),
     )
@@ -176,12 +158,12 @@ def stack(spans: Sequence[tuple[int, int]]) -> list[int]:
 
 def _crossed(pairs: Sequence[tuple[int, int]]) -> set[int]:
     """Return the dependents of arcs that cross another, for heads that are no tree."""
-    found = set()
     spans = [(min(pair), max(pair), pair[1]) for pair in pairs]
-    for begin, end, word in spans:
-        if any(begin < other < end < last or other < begin < last < end for other, last, _ in spans):
-            found.add(word)
-    return found
+    return {
+        word
+        for begin, end, word in spans
+        if any(begin < other < end < last or other < begin < last < end for other, last, _ in spans)
+    }
 
 
 def fans(figure: Figure) -> list[Fan]:
@@ -257,25 +239,3 @@ def _nodes(tree: BHT) -> list[Node]:
         Node(place, height[id(node)], node.side or "", tuple(places[id(child)] for child in node.children))
         for place, node in enumerate(ordered)
     ]
-
-
-def mirrored(figure: Figure) -> Figure:
-    """Return the figure reversed, as right-to-left text is seen."""
-    size = len(figure.forms)
-    last = 2 * size - 2
-    return replace(
-        figure,
-        ids=figure.ids[::-1],
-        forms=figure.forms[::-1],
-        upos=figure.upos[::-1],
-        tags=figure.tags[::-1],
-        arcs=[
-            replace(arc, head=arc.head and size + 1 - arc.head, dependent=size + 1 - arc.dependent)
-            for arc in figure.arcs
-        ],
-        brackets=[Bracket(size + 1 - item.last, size + 1 - item.first, item.form) for item in figure.brackets],
-        nodes=[
-            replace(node, place=last - node.place, children=tuple(last - child for child in node.children))
-            for node in reversed(figure.nodes)
-        ],
-    )

@@ -6,9 +6,8 @@ The page of the service draws from this. Pixels come from the same layout as SVG
 from dataclasses import replace
 from typing import Any
 
-from hexatagger.draw.figure import Figure, figure, mirrored
-from hexatagger.draw.layout import arrange
-from hexatagger.draw.svg import _METRICS
+from hexatagger.draw.figure import Figure, figure
+from hexatagger.draw.layout import PIXELS, arrange
 from hexatagger.sentence import Sentence
 
 
@@ -30,16 +29,12 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
     >>> made["bht"]["arcs"]
     [{'head': 2, 'dependent': 1, 'step': 3}, {'head': 0, 'dependent': 2, 'step': 3}]
     """
-    if not len(sentence):
-        empty: dict[str, Any] = {"width": 0, "words": [], "arcs": []}
-        return {"right_to_left": False, "arcs": empty, "bht": {"width": 0, "nodes": [], "arcs": []}}
-    arcs, whole = figure(sentence, "arcs"), figure(sentence, "all")
-    seen = mirrored(arcs) if arcs.right_to_left else arcs
-    layout = arrange(seen, _METRICS)
-    drawn_arcs = [
+    drawn = figure(sentence, "arcs")
+    layout = arrange(drawn, PIXELS)
+    arcs = [
         {
-            "head": seen.ids[item.arc.head - 1] if item.arc.head else 0,
-            "dependent": seen.ids[item.arc.dependent - 1],
+            "head": item.arc.head,
+            "dependent": item.arc.dependent,
             "label": item.arc.label,
             "level": item.arc.level,
             "crossing": item.arc.crossing,
@@ -50,45 +45,38 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
         }
         for item in layout.arcs
     ]
-    words = _words(seen, [layout.middle(2 * place, _METRICS) for place in range(len(seen.ids))], layout.widths)
-    whole = replace(whole, arcs=[], brackets=[], upos=[""] * len(whole.ids))
-    seen, last = (mirrored(whole), 2 * len(whole.ids) - 2) if whole.right_to_left else (whole, 0)
-    places = arrange(seen, _METRICS)
+    words = [
+        {"id": number, "form": form, "upos": upos, "x": round(x, 1), "width": round(width, 1)}
+        for number, (form, upos, x, width) in enumerate(
+            zip(drawn.forms, drawn.upos, layout.middles[::2], layout.widths, strict=True), 1
+        )
+    ]
+    tree = replace(figure(sentence, "all"), arcs=[], brackets=[], upos=[""] * len(sentence))
+    places = arrange(tree, PIXELS)
     nodes = [
         {
             "place": node.place,
-            "tag": whole.tags[node.place],
+            "tag": tag,
             "side": node.side,
             "height": node.height,
             "children": list(node.children),
-            "x": round(places.middle(abs(last - node.place), _METRICS), 1),
+            "x": round(x, 1),
         }
-        for node in whole.nodes
+        for node, tag, x in zip(tree.nodes, tree.tags, places.middles, strict=True)
     ]
     return {
-        "right_to_left": arcs.right_to_left,
-        "arcs": {"width": round(layout.width, 1), "words": words, "arcs": drawn_arcs},
-        "bht": {"width": round(places.width, 1), "nodes": nodes, "arcs": _steps(whole)},
+        "right_to_left": tree.right_to_left,
+        "arcs": {"width": round(layout.width, 1), "words": words, "arcs": arcs},
+        "bht": {"width": round(places.width, 1), "nodes": nodes, "arcs": _steps(tree)},
     }
 
 
-def _words(seen: Figure, middles: list[float], widths: list[float]) -> list[dict[str, Any]]:
-    """Return the words in their own order."""
-    columns = zip(seen.ids, seen.forms, seen.upos, middles, widths, strict=True)
-    return sorted(
-        (
-            {"id": number, "form": form, "upos": upos, "x": round(x, 1), "width": round(width, 1)}
-            for number, form, upos, x, width in columns
-        ),
-        key=lambda word: word["id"],
-    )
-
-
-def _steps(whole: Figure) -> list[dict[str, int]]:
+def _steps(tree: Figure) -> list[dict[str, int]]:
     """Return the arcs in the order in which the decoder finds them: when the heads of both ends are built."""
     found = []
     known: dict[int, tuple[int, int]] = {}  # place → the word that heads the node, the last place it depends on
-    for node in sorted(whole.nodes, key=lambda node: node.height):
+    upwards = sorted(tree.nodes, key=lambda node: node.height)
+    for node in upwards:
         if not node.children:
             known[node.place] = (node.place // 2 + 1, node.place)
             continue
@@ -96,6 +84,6 @@ def _steps(whole: Figure) -> list[dict[str, int]]:
         head, dependent = (left, right) if node.side == "L" else (right, left)
         known[node.place] = (head[0], max(node.place, head[1]))
         found.append({"head": head[0], "dependent": dependent[0], "step": 1 + max(node.place, head[1], dependent[1])})
-    top = max(whole.nodes, key=lambda node: node.height)
-    found.append({"head": 0, "dependent": known[top.place][0], "step": len(whole.nodes)})
+    for top in upwards[-1:]:
+        found.append({"head": 0, "dependent": known[top.place][0], "step": len(upwards)})
     return sorted(found, key=lambda arc: arc["step"])

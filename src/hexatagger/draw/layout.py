@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hexatagger.draw.figure import Arc, Figure
+from hexatagger.draw.width import cells, pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,21 @@ class Metrics:
         return length // 2 if self.whole else length / 2
 
 
+CELLS = Metrics(form=cells, small=cells, tag=cells, label=cells, gap=2, leg=2, pad=1, line=1, whole=True)
+FORM, SMALL, LABEL, TAG = 17, 11, 12.5, 13  # font sizes in pixels; tags are monospaced
+PIXELS = Metrics(
+    form=lambda text: pixels(text, FORM),
+    small=lambda text: pixels(text, SMALL) + 2,
+    tag=lambda text: 0.65 * TAG * cells(text),
+    label=lambda text: pixels(text, LABEL) + 6,
+    gap=16,
+    leg=8,
+    pad=12,
+    line=0,
+    whole=False,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """An arc with the coordinates of its legs (equal for a root) and of the start and end of its label."""
@@ -59,14 +75,13 @@ class Layout:
     widths: list[float]
     arcs: list[Placed]
     width: float
+    middles: list[float]
+    """The coordinate of every in-order place: even places are words, odd ones lie between two."""
 
-    def middle(self, place: int, metrics: Metrics) -> float:
-        """Return the coordinate of an in-order place: even places are words, odd ones lie between two."""
-        word = place // 2
-        end = self.begins[word] + self.widths[word]
-        if place % 2 == 0:
-            return self.begins[word] + metrics.half(self.widths[word] - metrics.line)
-        return end + metrics.half(self.begins[word + 1] - end - metrics.line)
+    def block(self, first: int, last: int) -> tuple[float, float]:
+        """Return the start and the end of a multiword token."""
+        begins, widths = self.begins[first - 1 : last], self.widths[first - 1 : last]
+        return min(begins), max(map(sum, zip(begins, widths, strict=True)))
 
 
 def arrange(figure: Figure, metrics: Metrics) -> Layout:
@@ -86,31 +101,47 @@ def arrange(figure: Figure, metrics: Metrics) -> Layout:
         if bracket.first == bracket.last:
             need = metrics.small(bracket.form) + 2 * metrics.pad + 2 * metrics.line
             widths[bracket.first - 1] = max(widths[bracket.first - 1], need)
-    offsets = [_legs(sorted(legs), width, metrics) for legs, width in zip(sides, widths, strict=True)]
+    offsets: list[dict[int, float]] = []  # of the legs, which are centred on the block
+    for legs, width in zip(sides, widths, strict=True):
+        first = metrics.half(width - (len(legs) - 1) * metrics.leg - metrics.line)
+        offsets.append({side: first + number * metrics.leg for number, side in enumerate(sorted(legs))})
 
     begins = _begins(figure, metrics, widths, offsets)
+    over = [  # the label of a root may begin left of the first word
+        metrics.half(metrics.label(arc.label) - metrics.line)
+        - begins[arc.dependent - 1]
+        - offsets[arc.dependent - 1][0]
+        for arc in figure.arcs
+        if not arc.head
+    ]
+    shift = max([0.0, *over])
+    begins = [begin + shift for begin in begins]
     ends: list[tuple[Arc, float, float]] = []
     for arc in sorted(figure.arcs, key=lambda arc: (arc.level, arc.left)):
         down = begins[arc.dependent - 1] + offsets[arc.dependent - 1][0]
         up = begins[arc.head - 1] + offsets[arc.head - 1][_side(arc)] if arc.head else down
         ends.append((arc, up, down))
-    legs = sorted((leg, arc.level) for arc, *both in ends for leg in both)
-    arcs = [_with_label(item, legs, metrics) for item in ends]
-    shift = max([0.0, *(-placed.begin for placed in arcs)])
-    if shift:
-        begins = [begin + shift for begin in begins]
-        arcs = [
-            Placed(item.arc, item.head + shift, item.dependent + shift, item.begin + shift, item.end + shift)
-            for item in arcs
-        ]
-    right = [begin + width for begin, width in zip(begins, widths, strict=True)]
-    return Layout(begins, widths, arcs, max([0.0, *right, *(placed.end for placed in arcs)]))
+    by_place = sorted((leg, arc.level) for arc, *both in ends for leg in both)
+    arcs = [_with_label(*item, by_place, metrics) for item in ends]
+    edges = [edge for begin, width in zip(begins, widths, strict=True) for edge in (begin, begin + width)]
+    middles = [begin + metrics.half(end - begin - metrics.line) for begin, end in pairwise(edges)]
+    layout = Layout(begins, widths, arcs, max([0.0, *edges, *(placed.end for placed in arcs)]), middles)
+    return _mirrored(layout, metrics.line) if figure.right_to_left else layout
 
 
-def _legs(sides: list[int], width: float, metrics: Metrics) -> dict[int, float]:
-    """Centre the legs of a word on its block."""
-    first = metrics.half(width - (len(sides) - 1) * metrics.leg - metrics.line)
-    return {side: first + number * metrics.leg for number, side in enumerate(sides)}
+def _mirrored(layout: Layout, line: float) -> Layout:
+    """Return a layout as right-to-left text is seen: with the first word at the right."""
+    width, far = layout.width, layout.width - line
+    return Layout(
+        [width - begin - own for begin, own in zip(layout.begins, layout.widths, strict=True)],
+        layout.widths,
+        [
+            Placed(item.arc, far - item.head, far - item.dependent, width - item.end, width - item.begin)
+            for item in layout.arcs
+        ],
+        width,
+        [far - middle for middle in layout.middles],
+    )
 
 
 def _side(arc: Arc) -> int:
@@ -159,9 +190,8 @@ def _begins(figure: Figure, metrics: Metrics, widths: list[float], offsets: list
     return begins
 
 
-def _with_label(item: tuple[Arc, float, float], legs: list[tuple[float, int]], metrics: Metrics) -> Placed:
+def _with_label(arc: Arc, head: float, dependent: float, legs: list[tuple[float, int]], metrics: Metrics) -> Placed:
     """Place the label at the middle of its arc, or as near as the legs of crossing arcs allow."""
-    arc, head, dependent = item
     length = metrics.label(arc.label)
     if not arc.head:
         begin = dependent - metrics.half(length - metrics.line)
@@ -170,12 +200,7 @@ def _with_label(item: tuple[Arc, float, float], legs: list[tuple[float, int]], m
     middle = left + metrics.line + metrics.half(right - left - metrics.line - length)
     between = legs[bisect_right(legs, (left, math.inf)) : bisect_left(legs, (right, 0))]
     stops = [left, *(leg for leg, level in between if level > arc.level), right]
-    best: float | None = None
-    for low, high in pairwise(stops):
-        first, last = low + metrics.line + metrics.pad, high - metrics.pad - length
-        if first <= last:
-            begin = min(max(middle, first), last)
-            if best is None or abs(begin - middle) < abs(best - middle):
-                best = begin
-    begin = middle if best is None else best
+    gaps = [(low + metrics.line + metrics.pad, high - metrics.pad - length) for low, high in pairwise(stops)]
+    spots = [min(max(middle, first), last) for first, last in gaps if first <= last]
+    begin = min(spots, key=lambda spot: abs(spot - middle), default=middle)
     return Placed(arc, head, dependent, begin, begin + length)

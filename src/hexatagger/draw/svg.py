@@ -4,94 +4,69 @@ Arcs have flat tops that carry the relation on a patch of background. Non-projec
 colour. A drawing that would be too wide has one word per row instead, with the arcs in the margin.
 
 Colours are CSS variables (`--hexa-…`), each preceded by a plain value for programs without variables. All text goes
-through `_escape`.
+through `escape`.
 """
 
-from collections.abc import Callable
 from html import escape
 
-from hexatagger.draw.figure import Arc, Figure, Node, fans, mirrored
-from hexatagger.draw.layout import Layout, Metrics, arrange
-from hexatagger.draw.width import cells, pixels
+from hexatagger.draw.figure import Arc, Figure, Node, fans
+from hexatagger.draw.layout import FORM, LABEL, PIXELS, SMALL, TAG, Layout, arrange
+from hexatagger.draw.width import pixels
 
 WIDTH = 2000
 """The width in pixels beyond which a drawing along the line is too wide to read."""
 
-_FORM, _SMALL, _LABEL, _TAG = 17, 11, 12.5, 13
 _STEP = 27  # between levels
 _ROW = 25  # between words, downwards
 _MARGIN = 16
 
-_METRICS = Metrics(
-    form=lambda text: pixels(text, _FORM),
-    small=lambda text: pixels(text, _SMALL) + 2,
-    tag=lambda text: 0.65 * _TAG * cells(text),  # a monospaced font
-    label=lambda text: pixels(text, _LABEL) + 6,
-    gap=16,
-    leg=8,
-    pad=12,
-    line=0,
-    whole=False,
-)
-
-_LIGHT = {
-    "paper": "#ffffff",
-    "ink": "#1f2328",
-    "muted": "#59636e",
-    "line": "#6e7781",
-    "label": "#0550ae",
-    "crossing": "#bc4c00",
-    "left": "#0550ae",
-    "right": "#8250df",
-}
-_DARK = {
-    "paper": "#0d1117",
-    "ink": "#f0f6fc",
-    "muted": "#9198a1",
-    "line": "#8b949e",
-    "label": "#79c0ff",
-    "crossing": "#ffa657",
-    "left": "#79c0ff",
-    "right": "#d2a8ff",
+_COLORS = {  # light, dark
+    "paper": ("#ffffff", "#0d1117"),
+    "ink": ("#1f2328", "#f0f6fc"),
+    "muted": ("#59636e", "#9198a1"),
+    "line": ("#6e7781", "#8b949e"),
+    "label": ("#0550ae", "#79c0ff"),
+    "crossing": ("#bc4c00", "#ffa657"),
+    "left": ("#0550ae", "#79c0ff"),
+    "right": ("#8250df", "#d2a8ff"),
 }
 
 
-def _variables(colors: dict[str, str]) -> str:
-    return "".join(f"--hexa-{name}:{color};" for name, color in colors.items())
+def _variables(mode: int) -> str:
+    return "".join(f"--hexa-{name}:{colors[mode]};" for name, colors in _COLORS.items())
 
 
-def _paint(rule: str, **properties: str) -> str:
-    """Write a rule whose properties are colours: the plain value first, then the variable."""
-    body = "".join(
-        f"{name}:{_LIGHT[color]};{name}:var(--hexa-{color},{_LIGHT[color]});" for name, color in properties.items()
-    )
-    return f".hexa {rule}{{{body}}}"
+def _paint(rule: str, name: str, color: str, more: str = "") -> str:
+    """Write a rule with a colour: the plain value first, then the variable; `more` are further properties."""
+    light = _COLORS[color][0]
+    return f".hexa {rule}{{{name}:{light};{name}:var(--hexa-{color},{light});{more}}}"
 
 
 STYLE = "\n".join(
     [
-        f".hexa{{{_variables(_LIGHT)}font-family:'Noto Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif}}",
-        f"@media (prefers-color-scheme:dark){{.hexa{{{_variables(_DARK)}}}}}",
+        f".hexa{{{_variables(0)}font-family:'Noto Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif}}",
+        f"@media (prefers-color-scheme:dark){{.hexa{{{_variables(1)}}}}}",
         ".hexa text{text-anchor:middle;unicode-bidi:isolate;white-space:pre}",
         ".hexa text.start{text-anchor:start}",
         ".hexa text.end{text-anchor:end}",
         ".hexa path{fill:none;stroke-width:1.4}",
-        _paint(".paper", fill="paper"),
-        _paint(".form", fill="ink") + f".hexa .form{{font-size:{_FORM}px}}",
-        _paint(".upos", fill="muted") + f".hexa .upos{{font-size:{_SMALL}px}}",
-        _paint(".note", fill="muted") + f".hexa .note{{font-size:{_LABEL}px;font-style:italic}}",
-        _paint(".label", fill="label") + f".hexa .label{{font-size:{_LABEL}px}}",
-        _paint(".tag", fill="ink")
-        + f".hexa .tag{{font:{_TAG}px 'Noto Sans Mono','DejaVu Sans Mono',Menlo,Consolas,monospace}}",
-        _paint(".inner", fill="right") + ".hexa .inner{font-weight:700}",
-        _paint(".line", stroke="line") + _paint("path.head", fill="line") + ".hexa path.head{stroke:none}",
-        _paint(".crossing .label", fill="crossing") + _paint(".crossing .line", stroke="crossing"),
-        _paint(".crossing .head", fill="crossing") + ".hexa .crossing .line{stroke-dasharray:5 3}",
+        _paint(".paper", "fill", "paper"),
+        _paint(".form", "fill", "ink", f"font-size:{FORM}px"),
+        _paint(".upos", "fill", "muted", f"font-size:{SMALL}px"),
+        _paint(".note", "fill", "muted", f"font-size:{LABEL}px;font-style:italic"),
+        _paint(".label", "fill", "label", f"font-size:{LABEL}px"),
+        _paint(".tag", "fill", "ink", f"font:{TAG}px 'Noto Sans Mono','DejaVu Sans Mono',Menlo,Consolas,monospace"),
+        _paint(".inner", "fill", "right", "font-weight:700"),
+        _paint(".line", "stroke", "line"),
+        _paint("path.head", "fill", "line", "stroke:none"),
+        _paint(".crossing .label", "fill", "crossing"),
+        _paint(".crossing .line", "stroke", "crossing", "stroke-dasharray:5 3"),
+        _paint(".crossing .head", "fill", "crossing"),
         ".hexa .arc:hover .line{stroke-width:2.6}.hexa .arc:hover .label{font-weight:700}",
-        _paint("circle", fill="paper") + ".hexa circle{stroke-width:1.4}",
-        _paint(".L circle", stroke="left") + _paint(".L text", fill="left"),
-        _paint(".R circle", stroke="right") + _paint(".R text", fill="right"),
-        f".hexa .L text,.hexa .R text{{font-size:{_SMALL}px;font-weight:600}}",
+        _paint("circle", "fill", "paper", "stroke-width:1.4"),
+        _paint(".L circle", "stroke", "left") + _paint(".L text", "fill", "left"),
+        _paint(".R circle", "stroke", "right") + _paint(".R text", "fill", "right"),
+        f".hexa .L text,.hexa .R text{{font-size:{SMALL}px;font-weight:600}}",
     ]
 )
 """The style sheet: in every SVG document, and once in an HTML page."""
@@ -99,27 +74,22 @@ STYLE = "\n".join(
 
 def document(figure: Figure, *, width: int | None = WIDTH, style: bool = True) -> str:
     """Draw along the line of words, or one word per row if that takes more than `width` pixels."""
-    seen = mirrored(figure) if figure.right_to_left else figure
-    layout = arrange(seen, _METRICS)
-    if width is None or layout.width + 2 * _MARGIN <= width:
-        parts, size = _across(seen, layout)
-    else:
-        parts, size = _downwards(figure)
-    y = size[1]
+    layout = arrange(figure, PIXELS)
+    fits = width is None or layout.width + 2 * _MARGIN <= width
+    parts, (wide, high) = _across(figure, layout) if fits else _downwards(figure)
     for note in figure.notes:
-        parts.append(_text(0, y + 14, note, "note start"))
-        size = (max(size[0], pixels(note, _LABEL)), y := y + 22)
-    wide, high = size[0] + 2 * _MARGIN, y + 2 * _MARGIN
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="hexa" role="img" width="{wide:.0f}" height="{high:.0f}" '
-        f'viewBox="{-_MARGIN} {-_MARGIN} {wide:.0f} {high:.0f}">'
-    )
-    told = [f"<title>{_escape(figure.title or 'An empty sentence')}</title>"]
-    if figure.description:
-        told.append(f"<desc>{_escape(figure.description)}</desc>")
-    sheet = [f"<style>{STYLE}</style>"] if style else []
-    paper = f'<rect class="paper" x="{-_MARGIN}" y="{-_MARGIN}" width="{wide:.0f}" height="{high:.0f}"/>'
-    return "\n".join([head, *told, *sheet, paper, *parts, "</svg>"]) + "\n"
+        parts.append(_text(0, high + 14, note, "note start"))
+        wide, high = max(wide, pixels(note, LABEL)), high + 22
+    size = f'width="{wide + 2 * _MARGIN:.0f}" height="{high + 2 * _MARGIN:.0f}"'
+    box = f"{-_MARGIN} {-_MARGIN} {wide + 2 * _MARGIN:.0f} {high + 2 * _MARGIN:.0f}"
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="hexa" role="img" {size} viewBox="{box}">',
+        f"<title>{escape(figure.title or 'An empty sentence')}</title>",
+        f"<desc>{escape(figure.description)}</desc>" if figure.arcs else "",
+        f"<style>{STYLE}</style>" if style else "",
+        f'<rect class="paper" x="{-_MARGIN}" y="{-_MARGIN}" {size}/>',
+    ]
+    return "\n".join(filter(None, [*head, *parts, "</svg>"])) + "\n"
 
 
 def _across(figure: Figure, layout: Layout) -> tuple[list[str], tuple[float, float]]:
@@ -128,32 +98,30 @@ def _across(figure: Figure, layout: Layout) -> tuple[list[str], tuple[float, flo
     y = 0.0
     if len(figure.nodes) > 1:
         top, bottom = 10.0, 10.0 + _STEP * max(node.height for node in figure.nodes)
-        points = [(layout.middle(node.place, _METRICS), bottom - _STEP * node.height) for node in figure.nodes]
+        points = [(x, bottom - _STEP * node.height) for x, node in zip(layout.middles, figure.nodes, strict=True)]
         parts += _nodes(figure.nodes, points)
         y = top + bottom - 8
-    if figure.tags:
-        for place, tag in enumerate(figure.tags):
-            parts.append(_text(layout.middle(place, _METRICS), y + 12, tag, "tag inner" if place % 2 else "tag"))
-        y += 20
+    for place, tag in enumerate(figure.tags):
+        parts.append(_text(layout.middles[place], y + 12, tag, "tag inner" if place % 2 else "tag"))
+    y += 20 if figure.tags else 0
     if figure.show == "arcs" and figure.arcs:
-        y += _LABEL + _STEP * max(placed.arc.level for placed in layout.arcs)
+        y += LABEL + _STEP * max(placed.arc.level for placed in layout.arcs)
         parts += _arcs(figure, layout, y, -1)
         y += 5
-    middles = [layout.middle(2 * word, _METRICS) for word in range(len(figure.forms))]
-    parts += [_text(x, y + _FORM, form, "form") for x, form in zip(middles, figure.forms, strict=True)]
-    y += _FORM + 8 if figure.forms else 0
+    middles = layout.middles[::2]
+    parts += [_text(x, y + FORM, form, "form") for x, form in zip(middles, figure.forms, strict=True)]
+    y += FORM + 8 if figure.forms else 0
     if any(figure.upos):
         parts += [_text(x, y + 11, upos, "upos") for x, upos in zip(middles, figure.upos, strict=True)]
         y += 17
     for bracket in figure.brackets:
-        begin = layout.begins[bracket.first - 1]
-        end = layout.begins[bracket.last - 1] + layout.widths[bracket.last - 1]
+        begin, end = layout.block(bracket.first, bracket.last)
         parts.append(f'<path class="line" d="M{begin:.1f} {y:.1f}v6H{end:.1f}v-6"/>')
         parts.append(_text((begin + end) / 2, y + 20, bracket.form, "upos"))
     y += 26 if figure.brackets else 0
     if figure.show == "all" and figure.arcs:
         parts += _arcs(figure, layout, y + 4, 1)
-        y += 4 + _LABEL + _STEP * max(placed.arc.level for placed in layout.arcs)
+        y += 4 + LABEL + _STEP * max(placed.arc.level for placed in layout.arcs)
     return parts, (layout.width, y)
 
 
@@ -174,27 +142,25 @@ def _arcs(figure: Figure, layout: Layout, base: float, step: int) -> list[str]:
         else:
             path = f"M{x:.1f} {y:.1f}V{near:.1f}"
         head = f"M{x:.1f} {base:.1f}l-3.6 {step * 7.5}h7.2z"
-        middle = (placed.begin + placed.end) / 2
-        parts.append(_arc(figure, arc, path, head, (middle, y), placed.end - placed.begin))
+        parts.append(_arc(figure, arc, path, head, placed.begin, y))
     return parts
 
 
-def _arc(
-    figure: Figure, arc: Arc, path: str, head: str, label: tuple[float, float], room: float, anchor: str = ""
-) -> str:
-    """Write one arc: its line, arrowhead, label on a patch of background, and description."""
-    x, y = label
-    left = x - room / 2 if not anchor else x - room
-    kind = "arc crossing" if arc.crossing else "arc"
+def _arc(figure: Figure, arc: Arc, path: str, head: str, x: float, y: float, *, aligned: bool = False) -> str:
+    """Write one arc: its line, arrowhead, description, and label on a patch of background that begins at x.
+
+    Labels are centred on their patches, or end at the same distance from their ends if `aligned`.
+    """
+    room = PIXELS.label(arc.label)
+    ends = f'data-head="{arc.head}" data-dependent="{arc.dependent}"'
     parts = [
-        f'<g class="{kind}" data-head="{figure.ids[arc.head - 1] if arc.head else 0}" '
-        f'data-dependent="{figure.ids[arc.dependent - 1]}"><title>{_escape(figure.tell(arc))}</title>',
-        f'<path class="line" d="{path}"/>',
-        f'<path class="head" d="{head}"/>',
+        f'<g class="{"arc crossing" if arc.crossing else "arc"}" {ends}><title>{escape(figure.tell(arc))}</title>',
+        f'<path class="line" d="{path}"/><path class="head" d="{head}"/>',
     ]
     if arc.label:
-        parts.append(f'<rect class="paper" x="{left:.1f}" y="{y - 8:.1f}" width="{room:.1f}" height="16"/>')
-        parts.append(_text(x - (2 if anchor else 0), y + 4.2, arc.label, f"label {anchor}".strip()))
+        parts.append(f'<rect class="paper" x="{x:.1f}" y="{y - 8:.1f}" width="{room:.1f}" height="16"/>')
+        anchor, kind = (x + room - 2, "label end") if aligned else (x + room / 2, "label")
+        parts.append(_text(anchor, y + 4.2, arc.label, kind))
     return "".join(parts) + "</g>"
 
 
@@ -235,9 +201,9 @@ def _tags_downwards(figure: Figure) -> tuple[list[str], tuple[float, float]]:
     x = 20.0 + pitch * height if figure.nodes else 0.0
     for place, tag in enumerate(figure.tags):
         parts.append(_text(x, 14.5 + row * place, tag, "tag inner start" if place % 2 else "tag start"))
-    x += max(map(_METRICS.tag, figure.tags), default=0) + 10
+    x += max(map(PIXELS.tag, figure.tags), default=0) + 10
     parts += [_text(x, 16 + row * 2 * word, form, "form start") for word, form in enumerate(figure.forms)]
-    wide = x + max(map(_METRICS.form, figure.forms), default=0)
+    wide = x + max(map(PIXELS.form, figure.forms), default=0)
     return parts, (wide, row * (2 * len(figure.forms) - 1))
 
 
@@ -247,16 +213,16 @@ def _arcs_downwards(figure: Figure, top: float) -> tuple[list[str], tuple[float,
     gathered = fans(figure)
     levels = max((fan.level for fan in gathered), default=0)
     columns = {(fan.head, to): 6.0 + pitch * (levels - fan.level) for fan in gathered for to in fan.dependents}
-    labels = pitch * levels + 14 + max((_METRICS.label(arc.label) for arc in figure.arcs), default=0)
+    labels = pitch * levels + 14 + max((PIXELS.label(arc.label) for arc in figure.arcs), default=0)
     tip = labels + 16
-    row: Callable[[int], float] = lambda word: top + 12 + _ROW * (word - 1)  # noqa: E731
+    rows = [top + 12 + _ROW * word for word in range(len(figure.forms))]
     # A line that leaves a word starts left of the label of the arc that arrives there.
-    starts = {arc.dependent: labels - _METRICS.label(arc.label) for arc in figure.arcs if arc.label}
+    starts = {arc.dependent: labels - PIXELS.label(arc.label) for arc in figure.arcs if arc.label}
     parts = []
     for arc in sorted(figure.arcs, key=lambda arc: -arc.level):
-        y = row(arc.dependent)
+        y = rows[arc.dependent - 1]
         if arc.head:
-            x, start = columns[arc.head, arc.dependent], row(arc.head)
+            x, start = columns[arc.head, arc.dependent], rows[arc.head - 1]
             turn = 1 if y > start else -1
             path = (
                 f"M{starts.get(arc.head, tip):.1f} {start:.1f}H{x + 8:.1f}"
@@ -266,19 +232,19 @@ def _arcs_downwards(figure: Figure, top: float) -> tuple[list[str], tuple[float,
         else:
             path = f"M0 {y:.1f}H{tip - 4:.1f}"
         head = f"M{tip:.1f} {y:.1f}l-7.5 -3.6v7.2z"
-        parts.append(_arc(figure, arc, path, head, (labels, y), _METRICS.label(arc.label), "end"))
+        parts.append(_arc(figure, arc, path, head, labels - PIXELS.label(arc.label), y, aligned=True))
     x = tip + 7
-    parts += [_text(x, row(word) + 6, form, "form start") for word, form in enumerate(figure.forms, 1)]
-    x += max(map(_METRICS.form, figure.forms), default=0) + 14
-    parts += [_text(x, row(word) + 4.5, upos, "upos start") for word, upos in enumerate(figure.upos, 1)]
-    x += max(map(_METRICS.small, figure.upos), default=0)
+    parts += [_text(x, y + 6, form, "form start") for y, form in zip(rows, figure.forms, strict=True)]
+    x += max(map(PIXELS.form, figure.forms), default=0) + 14
+    parts += [_text(x, y + 4.5, upos, "upos start") for y, upos in zip(rows, figure.upos, strict=True)]
+    x += max(map(PIXELS.small, figure.upos), default=0)
     wide = x
     for bracket in figure.brackets:
-        begin, end = row(bracket.first), row(bracket.last)
+        begin, end = rows[bracket.first - 1], rows[bracket.last - 1]
         parts.append(f'<path class="line" d="M{x + 6:.1f} {begin - 5:.1f}h6V{end + 5:.1f}h-6"/>')
         parts.append(_text(x + 18, (begin + end) / 2 + 4.5, bracket.form, "upos start"))
-        wide = max(wide, x + 20 + _METRICS.small(bracket.form))
-    return parts, (wide, row(len(figure.forms)) + 12)
+        wide = max(wide, x + 20 + PIXELS.small(bracket.form))
+    return parts, (wide, top - 1 + _ROW * len(rows))
 
 
 def _text(x: float, y: float, text: str, kind: str = "") -> str:
@@ -286,8 +252,4 @@ def _text(x: float, y: float, text: str, kind: str = "") -> str:
     if not text:
         return ""
     marked = f' class="{kind}"' if kind else ""
-    return f'<text{marked} x="{x:.1f}" y="{y:.1f}">{_escape(text)}</text>'
-
-
-def _escape(text: str) -> str:
-    return escape(text, quote=True)
+    return f'<text{marked} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'

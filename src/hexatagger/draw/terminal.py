@@ -4,45 +4,44 @@ Non-projective arcs are dashed. In the downward form all arcs of a head share on
 stands where its arc arrives, and 60 words take 60 rows of any terminal.
 """
 
-from hexatagger.draw.figure import Fan, Figure, fans, mirrored
-from hexatagger.draw.layout import Layout, Metrics, arrange
+from hexatagger.draw.figure import Figure, Node, fans
+from hexatagger.draw.layout import CELLS, Layout, arrange
 from hexatagger.draw.terminal_canvas import Canvas
 from hexatagger.draw.width import cells, shorten
 
-_PLAIN = Metrics(form=cells, small=cells, tag=cells, label=cells, gap=2, leg=2, pad=1, line=1, whole=True)
+_NO_LIMIT = 10**6
 
 
 def across(figure: Figure, *, color: bool = False) -> list[str]:
     """Draw along the line of words and return the rows."""
-    seen = mirrored(figure) if figure.right_to_left else figure
-    layout = arrange(seen, _PLAIN)
+    layout = arrange(figure, CELLS)
+    middles = list(map(int, layout.middles))
     canvas = Canvas()
     row = 0
-    if len(seen.nodes) > 1:
-        row = max(node.height for node in seen.nodes) + 1
-        _draw_nodes(canvas, seen, layout, row - 1)
-    if seen.tags:
-        for place, tag in enumerate(seen.tags):
-            middle = int(layout.middle(place, _PLAIN))
-            canvas.put(row, middle - (cells(tag) - 1) // 2, tag, "tag")
-        row += 1
-    if seen.show == "arcs" and seen.arcs:
+    if len(figure.nodes) > 1:
+        top = max(node.height for node in figure.nodes)
+        points = [(top - node.height, middle) for node, middle in zip(figure.nodes, middles, strict=True)]
+        _draw_nodes(canvas, figure.nodes, points, sideways=False)
+        row = top + 1
+    for middle, tag in zip(middles, figure.tags, strict=False):
+        canvas.put(row, middle - (cells(tag) - 1) // 2, tag, "tag")
+    row += bool(figure.tags)
+    if figure.show == "arcs" and figure.arcs:
         top = max(placed.arc.level for placed in layout.arcs)
         _draw_arcs(canvas, layout, top, -1)
         row = top + 1
-    for texts, style in ((seen.forms, "word"), (seen.upos, "upos")):
+    for texts, style in ((figure.forms, "word"), (figure.upos, "upos")):
         for begin, width, text in zip(layout.begins, layout.widths, texts, strict=True):
             canvas.put(row, int(begin) + (int(width) - cells(text)) // 2, text, style)
         row += any(texts)
-    for bracket in seen.brackets:
-        begin = int(layout.begins[bracket.first - 1])
-        end = int(layout.begins[bracket.last - 1] + layout.widths[bracket.last - 1]) - 1
-        canvas.across(row, begin, end)
+    for bracket in figure.brackets:
+        begin, end = map(int, layout.block(bracket.first, bracket.last))
+        canvas.across(row, begin, end - 1)
         canvas.put(row, begin, "╰", "line")
-        canvas.put(row, end, "╯", "line")
-        canvas.put(row, begin + max(0, end - begin + 1 - cells(bracket.form)) // 2, bracket.form, "upos")
-    row += bool(seen.brackets)
-    if seen.show == "all" and seen.arcs:
+        canvas.put(row, end - 1, "╯", "line")
+        canvas.put(row, begin + max(0, end - begin - cells(bracket.form)) // 2, bracket.form, "upos")
+    row += bool(figure.brackets)
+    if figure.show == "all" and figure.arcs:
         _draw_arcs(canvas, layout, row, 1)
     return canvas.render(color=color)
 
@@ -65,16 +64,20 @@ def _draw_arcs(canvas: Canvas, layout: Layout, base: int, step: int) -> None:
         canvas.put(base + step * arc.level, int(placed.begin), arc.label, "crossing" if arc.crossing else "label")
 
 
-def _draw_nodes(canvas: Canvas, figure: Figure, layout: Layout, base: int) -> None:
-    """Draw the binary head tree above the row `base`, where its leaves end."""
-    middles = [int(layout.middle(node.place, _PLAIN)) for node in figure.nodes]
-    for node in figure.nodes:
+def _draw_nodes(canvas: Canvas, nodes: list[Node], points: list[tuple[int, int]], *, sideways: bool) -> None:
+    """Draw the binary head tree, its nodes at these rows and columns; its top is at the left if `sideways`."""
+    for node in nodes:
+        row, column = points[node.place]
         for child in node.children:
-            canvas.across(base - node.height, middles[node.place], middles[child])
-            canvas.down(middles[child], base - node.height, base - figure.nodes[child].height)
-    for node in figure.nodes:
-        if node.side:
-            canvas.put(base - node.height, middles[node.place], node.side, "node")
+            to_row, to_column = points[child]
+            if sideways:
+                canvas.down(column, row, to_row)
+                canvas.across(to_row, column, to_column)
+            else:
+                canvas.across(row, column, to_column)
+                canvas.down(to_column, row, to_row)
+    for node in nodes:
+        canvas.put(*points[node.place], node.side, "node")
 
 
 def downwards(figure: Figure, *, width: int | None = None, color: bool = False) -> list[str]:
@@ -95,7 +98,7 @@ def _arcs_downwards(figure: Figure, width: int | None, color: bool) -> list[str]
     upos = max(map(cells, figure.upos), default=0)
     brackets = max((cells(bracket.form) + 5 for bracket in figure.brackets), default=0)
     beside = labels + 5 + (upos + 2 if upos else 0) + brackets
-    room = (width or 10**6) - beside
+    room = (width or _NO_LIMIT) - beside
     pitch = 2 if room - 2 * levels >= 12 else 1
     if room - levels < 8:
         return _table(figure, width, color)
@@ -104,8 +107,11 @@ def _arcs_downwards(figure: Figure, width: int | None, color: bool) -> list[str]
     canvas = Canvas(bridges=True)
     start = pitch * levels + 1  # where the labels begin
     arrows = start + labels + 2
-    for fan in gathered:
-        _draw_fan(canvas, fan, pitch * (levels - fan.level) + 1, arrows)
+    for fan in gathered:  # a line down the margin, and a branch to every word on it
+        rows, column = [word - 1 for word in (fan.head, *fan.dependents)], pitch * (levels - fan.level) + 1
+        canvas.down(column, min(rows), max(rows), dashed=fan.crossing)
+        for row in rows:
+            canvas.across(row, column, arrows, dashed=fan.crossing)
     for arc in figure.arcs:
         style = "crossing" if arc.crossing else "label"
         if not arc.head:
@@ -117,26 +123,14 @@ def _arcs_downwards(figure: Figure, width: int | None, color: bool) -> list[str]
     for row, (form, tag) in enumerate(zip(forms, figure.upos, strict=True)):
         canvas.put(row, arrows + 2, form, "word")
         canvas.put(row, after, tag, "upos")
-    _brackets_downwards(canvas, figure, after + (upos + 2 if upos else 1))
-    return canvas.render(color=color)
-
-
-def _draw_fan(canvas: Canvas, fan: Fan, column: int, arrows: int) -> None:
-    """Draw the arcs of one head: a line down the margin, and a branch to every word on it."""
-    rows = [fan.head - 1, *(dependent - 1 for dependent in fan.dependents)]
-    canvas.down(column, min(rows), max(rows), dashed=fan.crossing)
-    for row in rows:
-        canvas.across(row, column, arrows, dashed=fan.crossing)
-
-
-def _brackets_downwards(canvas: Canvas, figure: Figure, column: int) -> None:
-    """Draw the multiword tokens to the right of their words."""
+    column = after + (upos + 2 if upos else 1)
     for bracket in figure.brackets:
         first, last = bracket.first - 1, bracket.last - 1
         canvas.down(column, first, last)
         canvas.across(first, column - 1, column)
         canvas.across(last, column - 1, column)
         canvas.put((first + last) // 2, column + 2, bracket.form, "upos")
+    return canvas.render(color=color)
 
 
 def _tags_downwards(figure: Figure, width: int | None, color: bool) -> list[str]:
@@ -144,30 +138,18 @@ def _tags_downwards(figure: Figure, width: int | None, color: bool) -> list[str]
     canvas = Canvas()
     height = max((node.height for node in figure.nodes), default=0)
     tags = max(map(cells, figure.tags), default=0)
-    room = (width or 10**6) - (tags + 2 if tags else 0)
+    room = (width or _NO_LIMIT) - (tags + 2 if tags else 0)
     pitch = 2 if room - 2 * height >= 12 else 1 if room - height >= 8 else 0
-    if figure.nodes and pitch:
-        _nodes_downwards(canvas, figure, pitch)
+    if pitch:
+        points = [(node.place, pitch * (height - node.height)) for node in figure.nodes]
+        _draw_nodes(canvas, figure.nodes, points, sideways=True)
     after = pitch * height + 2 if figure.nodes else 0
     for place, tag in enumerate(figure.tags):
         canvas.put(place, after, tag, "tag")
     after += tags + 2 if tags else 0
     for row, form in enumerate(figure.forms):
-        canvas.put(2 * row, after, shorten(form, max(1, (width or 10**6) - after)), "word")
+        canvas.put(2 * row, after, shorten(form, max(1, (width or _NO_LIMIT) - after)), "word")
     return canvas.render(color=color)
-
-
-def _nodes_downwards(canvas: Canvas, figure: Figure, pitch: int) -> None:
-    """Draw the nodes of the binary head tree, with its top at the left."""
-    height = max(node.height for node in figure.nodes)
-    columns = [pitch * (height - node.height) for node in figure.nodes]
-    for node in figure.nodes:
-        for child in node.children:
-            canvas.down(columns[node.place], node.place, child)
-            canvas.across(child, columns[node.place], columns[child])
-    for node in figure.nodes:
-        if node.side:
-            canvas.put(node.place, columns[node.place], node.side, "node")
 
 
 def _table(figure: Figure, width: int | None, color: bool) -> list[str]:
@@ -176,7 +158,7 @@ def _table(figure: Figure, width: int | None, color: bool) -> list[str]:
     heads = {arc.dependent: arc for arc in figure.arcs}
     numbers = len(str(len(figure.forms)))
     labels = max((cells(arc.label) for arc in figure.arcs), default=0)
-    room = max(1, (width or 10**6) - 2 * numbers - labels - 5)
+    room = max(1, (width or _NO_LIMIT) - 2 * numbers - labels - 5)
     forms = [shorten(form, room) for form in figure.forms]
     after = numbers + 1 + max(map(cells, forms), default=0) + 1
     for row, form in enumerate(forms):

@@ -5,6 +5,11 @@ Pixels are estimated from classes of characters, on the generous side, because n
 
 from collections.abc import Iterator
 
+from rich.cells import cell_len as cells
+from rich.cells import chop_cells, split_graphemes
+
+__all__ = ["cells", "graphemes", "pixels", "shorten", "wrap"]
+
 
 def graphemes(text: str) -> Iterator[tuple[str, int]]:
     r"""Yield the units that occupy terminal cells, each with its number of cells.
@@ -12,20 +17,7 @@ def graphemes(text: str) -> Iterator[tuple[str, int]]:
     >>> [(len(unit), width) for unit, width in graphemes("e\u0301你👩\u200d🔬!")]
     [(2, 1), (1, 2), (3, 2), (1, 1)]
     """
-    from rich.cells import split_graphemes
-
     return ((text[start:end], width) for start, end, width in split_graphemes(text)[0])
-
-
-def cells(text: str) -> int:
-    r"""Return the number of terminal cells of a text.
-
-    >>> cells("papers"), cells("论文"), cells("e\u0301"), cells("👍🏽"), cells("🇳🇴"), cells("❤\ufe0f")
-    (6, 4, 1, 2, 2, 2)
-    """
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 def shorten(text: str, limit: int) -> str:
@@ -34,8 +26,6 @@ def shorten(text: str, limit: int) -> str:
     >>> shorten("fascinating", 6), shorten("论文论文", 6), shorten("paper", 6)
     ('fasci…', '论文…', 'paper')
     """
-    from rich.cells import chop_cells
-
     if cells(text) <= limit:
         return text
     return (chop_cells(text, limit - 1)[0] if limit > 1 else "") + "…"
@@ -57,7 +47,11 @@ def wrap(text: str, limit: int) -> list[str]:
     return lines
 
 
-_NARROW, _WIDE = set("iljItfr.,:;'!|()[]/ "), set("mwMW@%—…ABCDEFGHKNOPQRSUVXYZ")
+_WIDTHS = {
+    **dict.fromkeys("iljItfr.,:;'!|()[]/ ", 0.4),
+    **dict.fromkeys("ABCDEFGHKNOPQRSUVXYZ", 0.74),
+    **dict.fromkeys("mwMW@%—…", 0.85),
+}
 
 
 def pixels(text: str, size: float) -> float:
@@ -68,10 +62,8 @@ def pixels(text: str, size: float) -> float:
     """
     total = 0.0
     for unit, width in graphemes(text):
-        if unit in _NARROW:
-            total += 0.4
-        elif unit in _WIDE:
-            total += 0.85 if unit in "mwMW@%—…" else 0.74
+        if unit in _WIDTHS:
+            total += _WIDTHS[unit]
         elif unit < "\u0900":
             total += 0.6
         elif width == 2:

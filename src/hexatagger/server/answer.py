@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from hexatagger.draw import draw_svg
+from hexatagger.draw.figure import figure
 from hexatagger.draw.geometry import geometry
 from hexatagger.formats.conllu import format_sentence
 from hexatagger.sentence import Sentence
 from hexatagger.server.refused import Refused
 from hexatagger.server.request import ParseRequest
-from hexatagger.tags import base, from_heads, lift
 
 TYPES = {"json": "application/json", "conllu": "text/plain; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -29,29 +29,13 @@ def _values(request: ParseRequest, sentence: Sentence) -> dict[str, Any]:
     """Return a sentence for JSON. It and its alternatives have tags and a layout if these are asked for."""
     values = {"text": sentence.text, **sentence.to_dict()}
     values.setdefault("words", [])
-    trees = zip([sentence, *sentence.alternatives], [values, *values.get("alternatives", ())], strict=True)
-    for tree, written in trees if request.tags or request.layout else ():
+    trees = [sentence, *sentence.alternatives]
+    for tree, written in zip(trees, [values, *values.get("alternatives", ())], strict=True):
         if request.tags:
-            written["tags"] = tags_of(tree)
+            written["tags"] = figure(tree, "tags").tags
         if request.layout:
             written["layout"] = geometry(tree)
     return values
-
-
-def tags_of(sentence: Sentence) -> list[str]:
-    """Return the 2N − 1 hexatags of a tree, each leaf with its deprel. A non-projective tree is lifted first.
-
-    >>> tags_of(Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"]))
-    ['l/nsubj', 'Lr', 'r/root']
-    """
-    if not len(sentence):
-        return []
-    heads, deprels = lift(sentence.heads, sentence.deprels)
-    if heads == sentence.heads:
-        deprels = [base(deprel) for deprel in deprels]
-    tags = [str(tag) for tag in from_heads(heads)]
-    tags[::2] = [f"{tag}/{deprel}" for tag, deprel in zip(tags[::2], deprels, strict=True)]
-    return tags
 
 
 def _chosen(request: ParseRequest, sentences: Sequence[Sentence]) -> Sentence:

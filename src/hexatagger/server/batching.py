@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import islice
 
 from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, ConstraintError, HexataggerError
@@ -25,7 +26,7 @@ from hexatagger.server.cost import check_cost
 from hexatagger.server.metrics import ServiceMetrics
 from hexatagger.server.options import ServerOptions
 from hexatagger.server.refused import Refused
-from hexatagger.server.request import ParseTask
+from hexatagger.server.request import ParseRequest, ParseTask
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +42,8 @@ class _Job:
 
     task: ParseTask
     answer: "Future[list[Sentence]]" = field(default_factory=Future)
-    sentences: Sequence[Sentence] = ()
+    pairs: Sequence[tuple[Sentence, Constraints | None]] = ()
+    """The sentences with their constraints, once the text is segmented."""
     deadline: float = 0.0
 
 
@@ -101,19 +103,16 @@ class Batcher:
     def _work_slowly(self) -> None:
         """Parse slow requests one after the other, one sentence at a time."""
         while job := self._slow.get():
-            request = job.task.request
             made: list[Sentence] = []
             try:
-                for sentence, known in zip(job.sentences, _constraints(job), strict=True):
+                for pair in job.pairs:
                     if self._closed or time.monotonic() > job.deadline:
                         raise Refused(503, "timeout", "the time for this request is over: send less", retry_after=1)
-                    made += self.parser.parse_sentences(
-                        [sentence], probabilities=request.probabilities, k=request.k, constraints=[known]
-                    )
+                    made += self._run(job.task.request, [pair])
             except Exception as error:
                 job.answer.set_exception(_told(error))
             else:
-                self._count(1, made)
+                self._metrics.batches.labels(self.name).observe(1)
                 job.answer.set_result(made)
 
     def _collect(self) -> list[_Job]:
@@ -135,8 +134,9 @@ class Batcher:
         for job in jobs:
             request = job.task.request
             try:
-                job.sentences = self._segment(request.text) if request.text else job.task.sentences
-                seconds = check_cost(job.task, job.sentences, self.parser, self._options)
+                sentences = self._segment(request.text) if request.text else job.task.sentences
+                job.pairs = list(job.task.pairs(sentences))
+                seconds = check_cost(job.task, sentences, self.parser, self._options)
             except Exception as error:
                 job.answer.set_exception(_told(error))
                 continue
@@ -150,13 +150,8 @@ class Batcher:
 
     def _parse(self, jobs: Sequence[_Job]) -> None:
         """Parse the sentences of all jobs in one call."""
-        request = jobs[0].task.request
-        sentences = [sentence for job in jobs for sentence in job.sentences]
-        constraints = [known for job in jobs for known in _constraints(job)]
         try:
-            made = self.parser.parse_sentences(
-                sentences, probabilities=request.probabilities, k=request.k, constraints=constraints
-            )
+            made = iter(self._run(jobs[0].task.request, [pair for job in jobs for pair in job.pairs]))
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0].answer.set_exception(_told(error))
@@ -164,10 +159,19 @@ class Batcher:
                 for job in jobs:
                     self._parse([job])
             return
-        self._count(len(jobs), made)
-        parsed = iter(made)
+        self._metrics.batches.labels(self.name).observe(len(jobs))
         for job in jobs:
-            job.answer.set_result([next(parsed) for _ in job.sentences])
+            job.answer.set_result(list(islice(made, len(job.pairs))))
+
+    def _run(self, request: ParseRequest, pairs: Sequence[tuple[Sentence, Constraints | None]]) -> list[Sentence]:
+        """Call the parser and count what it did."""
+        sentences, constraints = [sentence for sentence, _ in pairs], [known for _, known in pairs]
+        made = self.parser.parse_sentences(
+            sentences, probabilities=request.probabilities, k=request.k, constraints=constraints
+        )
+        self._metrics.sentences.labels(self.name).inc(len(made))
+        self._metrics.words.labels(self.name).inc(sum(map(len, made)))
+        return made
 
     def _segment(self, text: str) -> list[Sentence]:
         """Segment text; stop once there are too many words."""
@@ -178,16 +182,6 @@ class Batcher:
             if (words := words + len(sentence)) > self._options.max_words:
                 break
         return sentences
-
-    def _count(self, requests: int, made: Sequence[Sentence]) -> None:
-        self._metrics.batches.labels(self.name).observe(requests)
-        self._metrics.sentences.labels(self.name).inc(len(made))
-        self._metrics.words.labels(self.name).inc(sum(map(len, made)))
-
-
-def _constraints(job: _Job) -> list[Constraints | None]:
-    """Return the constraints of every sentence."""
-    return [*job.task.constraints, *[None] * (len(job.sentences) - len(job.task.constraints))]
 
 
 def _told(error: Exception) -> Exception:
@@ -206,7 +200,7 @@ def _parts(jobs: Sequence[_Job], most: int) -> list[list[_Job]]:
     parts: list[list[_Job]] = []
     room = 0
     for job in jobs:
-        size = sum(map(len, job.sentences))
+        size = sum(len(sentence) for sentence, _ in job.pairs)
         if not parts or size > room:
             parts.append([])
             room = most

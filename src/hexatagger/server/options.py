@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from hexatagger.errors import ConfigError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_COUNTS = ("workers", "max_body", "max_words", "max_exact", "max_k", "max_queue", "batch")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ORIGIN = re.compile(r"https?://[^/\s]+|\*")
 
@@ -65,15 +64,13 @@ class ServerOptions:
     """Requests per parser call."""
 
     def __post_init__(self) -> None:
-        for name in (*_COUNTS, "max_work", "timeout", "window"):
-            if not math.isfinite(getattr(self, name)):
-                raise ConfigError(f"{name} {getattr(self, name)} is not a finite number")
-        for name in (*_COUNTS, "max_work", "timeout"):
-            if getattr(self, name) <= 0:
-                raise ConfigError(f"{name} {getattr(self, name)} is too small: it must be positive")
-        if self.window < 0:
-            raise ConfigError(f"window {self.window} is too small: use 0 to send every request at once")
-        if not 0 <= self.port <= 65535:
+        numbers = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
+        for name, value in numbers.items():
+            if not math.isfinite(value):
+                raise ConfigError(f"{name} {value} is not a finite number")
+            if value < 0 or (value == 0 and name not in ("window", "port")):
+                raise ConfigError(f"{name} {value} is too small: it must be positive")
+        if self.port > 65535:
             raise ConfigError(f"port {self.port} is not a port: use 1 to 65535, or 0 for a free one")
         if not self.models:
             raise ConfigError("no model is given: name one with --model NAME=DIR")

@@ -1,7 +1,5 @@
 """Refused: an error that is told to the client, with an HTTP status, a code for programs, a message for people."""
 
-from typing import Any
-
 from pydantic import BaseModel, ValidationError
 
 _WANTED = {
@@ -14,6 +12,14 @@ _WANTED = {
     "bool_type": "true or false",
 }
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
+_RULES = {
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+    "missing": "two numbers",  # of a pair
+    "too_long": "two numbers",
+    "string_too_short": "a word: at least one character, no tabs, no line ends",
+    "string_pattern_mismatch": "a word: at least one character, no tabs, no line ends",
+}
 
 
 class Refused(Exception):  # noqa: N818
@@ -26,8 +32,11 @@ class Refused(Exception):  # noqa: N818
         self.status, self.code, self.message, self.field, self.retry_after = status, code, message, field, retry_after
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> Refused:
-    """Turn pydantic's first complaint about a JSON body into our own error, which names the field."""
+def explain(error: ValidationError, model: type[BaseModel], inner: type[BaseModel]) -> Refused:
+    """Turn pydantic's first complaint about a JSON body into our own error, which names the field.
+
+    `model` is the model of the body, `inner` that of objects inside it.
+    """
     first = error.errors(include_url=False)[0]
     kind, place, value, context = first["type"], list(first["loc"]), first["input"], first.get("ctx", {})
     if kind == "json_invalid":
@@ -38,24 +47,18 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Refused:
         place.pop()
     field = _path(place)
     if kind == "extra_forbidden":
-        known = ", ".join(_fields(model, place[:-1]))
-        message = f"'{str(place[-1])[:80]}' is not a field: use {known}"
+        known = (model if len(place) == 1 else inner).model_fields
+        message = f"'{str(place[-1])[:80]}' is not a field: use {', '.join(known)}"
     elif kind in _WANTED:
         message = f"{field or 'the body'} must be {_WANTED[kind]}, not {_KINDS.get(type(value), 'a number')}"
     elif kind == "literal_error":
         message = f"{field} must be one of: {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
-    elif kind == "greater_than_equal":
-        message = f"{field} must be at least {context['ge']}"
-    elif kind == "less_than_equal":
-        message = f"{field} must be at most {context['le']}"
     elif kind == "too_short":
         message = f"{field} must not be empty"
-    elif kind in ("missing", "too_long"):  # of a pair
-        message = f"{field} must be two numbers"
     elif kind == "string_pattern_mismatch" and first["loc"][-1] == "[key]":
         message = f"'{str(value)[:80]}' in {_path(place[:-1])} is not the number of a word"
-    elif kind in ("string_pattern_mismatch", "string_too_short"):
-        message = f"{field} must be a word: at least one character, no tabs, no line ends"
+    elif kind in _RULES:
+        message = f"{field} must be {_RULES[kind].format(**context)}"
     else:
         message = f"{field}: {first['msg']}"
     return Refused(422, "invalid", message, field=field or None)
@@ -71,14 +74,3 @@ def _malformed(problem: str) -> Refused:
 def _path(place: list[int | str]) -> str:
     """Write the place of a value as `words[0][1]` or `constraints[0].heads`."""
     return "".join(f"[{each}]" if isinstance(each, int) else f".{str(each)[:80]}" for each in place).lstrip(".")
-
-
-def _fields(model: type[BaseModel], place: list[int | str]) -> list[str]:
-    """Return the names of the fields of the object at a place in the body."""
-    schema: Any = model.model_json_schema()
-    definitions, found = schema.get("$defs", {}), schema
-    for step in place:
-        found = found["items"] if isinstance(step, int) else found["properties"][step]
-        for choice in found.get("anyOf", ()):
-            found = definitions[choice["$ref"].rpartition("/")[2]] if "$ref" in choice else found
-    return list(found["properties"])

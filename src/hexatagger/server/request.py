@@ -4,11 +4,12 @@ The models are strict: "2" is not 2, unknown fields are refused. FastAPI publish
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from hexatagger.decode import Constraints
 from hexatagger.draw import Show
@@ -32,15 +33,14 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _no_default(schema: dict[str, Any]) -> None:
-    """Hide a default that stands for "not given"."""
-    schema.pop("default", None)
+def _describe(schema: dict[str, Any]) -> None:
+    """Say in the JSON Schema that one source is needed, and hide defaults that stand for "not given"."""
+    schema["oneOf"] = [{"required": [name]} for name in SOURCES]
+    for name in (*SOURCES, "model", "sentence", "tree"):
+        del schema["properties"][name]["default"]
 
 
-def _nothing_else(schema: dict[str, Any]) -> None:
-    schema["additionalProperties"] = False
-
-
+_NOTHING_ELSE: dict[str, JsonValue] = {"additionalProperties": False}
 Number = Annotated[int, Field(ge=1, le=10**9), BeforeValidator(_whole)]
 Head = Annotated[int, Field(ge=0, le=10**9), BeforeValidator(_whole)]
 WordForm = Annotated[str, Field(min_length=1, pattern=r"^[^\t\n\r]+$")]
@@ -57,10 +57,10 @@ class RequestConstraints(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    heads: dict[WordKey, Head] = Field({}, description="Word → its head; 0: the root.", json_schema_extra=_nothing_else)
+    heads: dict[WordKey, Head] = Field({}, description="Word → its head; 0: the root.", json_schema_extra=_NOTHING_ELSE)
     forbidden: list[tuple[Number, Head]] = Field([], description="Pairs of a word and a head that it must not have.")
     relations: dict[WordKey, Deprels] = Field(
-        {}, description="Word → the relations it may have.", json_schema_extra=_nothing_else
+        {}, description="Word → the relations it may have.", json_schema_extra=_NOTHING_ELSE
     )
     root: Number | None = Field(None, description="The root word.")
     spans: list[tuple[Number, Number]] = Field([], description="First and last word of each unit.")
@@ -79,24 +79,16 @@ class RequestConstraints(BaseModel):
 class ParseRequest(BaseModel):
     """What to parse, and what to answer."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"oneOf": [{"required": [name]} for name in SOURCES]}
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=_describe)
 
-    text: str = Field("", description="Running text.", json_schema_extra=_no_default)
-    words: list[Annotated[list[WordForm], Field(min_length=1)]] = Field(
-        [], description="Sentences as lists of words.", json_schema_extra=_no_default
-    )
-    conllu: str = Field(
-        "", description="CoNLL-U. Columns that the model does not predict are kept.", json_schema_extra=_no_default
-    )
-    model: str = Field("", description="Name of a model. Default: the first one.", json_schema_extra=_no_default)
+    text: str = Field("", description="Running text.")
+    words: list[Annotated[list[WordForm], Field(min_length=1)]] = Field([], description="Sentences as lists of words.")
+    conllu: str = Field("", description="CoNLL-U. Columns that the model does not predict are kept.")
+    model: str = Field("", description="Name of a model. Default: the first one.")
     to: Literal["json", "conllu", "svg"] = Field("json", description="Format of the answer.")
     show: Show = Field("arcs", description="What an SVG shows.")
-    sentence: Number = Field(0, description="Which sentence an SVG shows.", json_schema_extra=_no_default)
-    tree: Number = Field(
-        0, description="Which of the k best trees to write as SVG or CoNLL-U.", json_schema_extra=_no_default
-    )
+    sentence: Number = Field(0, description="Which sentence an SVG shows.")
+    tree: Number = Field(0, description="Which of the k best trees to write as SVG or CoNLL-U.")
     tags: bool = Field(False, description="Add the hexatags to JSON.")
     layout: bool = Field(False, description="Add the coordinates of a drawing to JSON.")
     probabilities: bool = Field(False, description="Add the probability of every head and of the tree.")
@@ -115,10 +107,9 @@ class ParseTask:
     constraints: Sequence[Constraints | None]
     """For the first sentences; the others have none."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether more than the best tree is wanted."""
-        return self.request.probabilities or self.request.k > 1 or any(self.constraints)
+    def pairs(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, Constraints | None]]:
+        """Return sentences, each with its constraints."""
+        return zip(sentences, chain(self.constraints, repeat(None)), strict=False)
 
 
 def read_request(body: bytes, options: ServerOptions) -> ParseTask:
@@ -134,7 +125,7 @@ def read_request(body: bytes, options: ServerOptions) -> ParseTask:
     try:
         request = ParseRequest.model_validate_json(body)
     except ValidationError as error:
-        raise explain(error, ParseRequest) from None
+        raise explain(error, ParseRequest, RequestConstraints) from None
     given = [name for name in SOURCES if name in request.model_fields_set]
     if len(given) != 1:
         message = f"exactly one of text, words and conllu is needed, not {' and '.join(given) or 'none'}"
@@ -151,14 +142,10 @@ def read_request(body: bytes, options: ServerOptions) -> ParseTask:
     if len(request.text) > (most := _CHARACTERS * options.max_words):
         message = f"{len(request.text)} characters are more than the limit of {most} per request: send them in parts"
         raise Refused(413, "text_too_long", message, field="text")
-    sentences = _conllu(request.conllu) if given == ["conllu"] else map(Sentence.from_words, request.words)
-    return ParseTask(request, list(sentences), [each.known() if each else None for each in request.constraints])
-
-
-def _conllu(text: str) -> list[Sentence]:
-    """Read CoNLL-U; the empty line after the last sentence may be missing."""
-    try:
-        return list(read_conllu(io.StringIO(text.rstrip("\r\n") + "\n\n")))
+    try:  # the empty line after the last sentence may be missing
+        sentences = list(read_conllu(io.StringIO(request.conllu.rstrip("\r\n") + "\n\n")))
     except FormatError as error:
         place = f"line {error.line}: " if error.line else ""
         raise Refused(422, "invalid_conllu", f"{place}{error.message}", field="conllu") from None
+    sentences += map(Sentence.from_words, request.words)
+    return ParseTask(request, sentences, [each.known() if each else None for each in request.constraints])

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import h11
 import uvicorn
+from uvicorn.main import STARTUP_FAILURE
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
@@ -20,10 +21,6 @@ from hexatagger.model.registry import find_model
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.server.app import build
 from hexatagger.server.options import ServerOptions
-
-_FAILED = 3
-"""Exit code of a uvicorn process that could not start."""
-
 
 _HEADER_SECONDS = 10.0
 """How long a client may take to send the headers of a request."""
@@ -47,16 +44,13 @@ class HeaderTimeout(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
         super().connection_lost(exc)
-        self._stop()
+        self._watch()
 
     def _watch(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
-            self._stop()
-        elif self._timer is None:
+        waiting = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+        if waiting and self._timer is None:
             self._timer = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
+        elif not waiting and self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
@@ -102,5 +96,5 @@ def run(options: ServerOptions, listener: socket.socket, parsers: Mapping[str, P
     config = uvicorn.Config(functools.partial(build, options), factory=True, **settings)  # type: ignore[arg-type]
     processes = Multiprocess(config, [listener])
     processes.run()
-    if any(process.exitcode == _FAILED for process in processes.processes):
+    if any(process.exitcode == STARTUP_FAILURE for process in processes.processes):
         raise HexataggerError("a worker process could not start: see its own message above")
