@@ -24,7 +24,7 @@ from hexatagger import ConfigError, FormatError, Sentence
 from hexatagger.cli import main
 from hexatagger.formats.conllu import format_sentence
 from hexatagger.formats.files import lock
-from hexatagger.integrations.ray import CorpusOptions, Progress, parse, parse_files, read_conllu, write_conllu
+from hexatagger.integrations.ray import CorpusOptions, Summary, parse, parse_files, read_conllu, write_conllu
 from onnx_model import write_model
 
 pytestmark = [  # what Ray does inside itself
@@ -117,10 +117,7 @@ def caught(nodes: list[Any]) -> tuple[Any, int, str]:
     pytest.fail("no worker was seen at work")
 
 
-def test_a_worker_and_a_node_die_in_the_middle(
-    cluster: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hexatagger.integrations.ray.job._LARGE", 100_000)  # so that the cluster does the cutting too
+def test_a_worker_and_a_node_die_in_the_middle(cluster: Any, model: Path, tmp_path: Path) -> None:
     corpus, out = tmp_path / "corpus", tmp_path / "out"
     corpus.mkdir()
     (corpus / "a.txt").write_text("".join(f"Part {number}. {PARAGRAPH}" for number in range(5000)))
@@ -128,7 +125,7 @@ def test_a_worker_and_a_node_die_in_the_middle(
     (corpus / "b.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     left: list[str] = []
 
-    def disturb(progress: Progress) -> None:
+    def disturb(progress: Summary) -> None:
         if not left and progress.done >= 1:
             _, process, part = caught(list(cluster.worker_nodes))
             os.kill(process, signal.SIGKILL)

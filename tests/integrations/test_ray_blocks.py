@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from hexatagger import ConfigError, FormatError, Parser, Sentence
 from hexatagger.formats.conllu import format_sentence
-from hexatagger.formats.text import words_of
-from hexatagger.integrations.ray.blocks import Block, Source, Span, check_source, cut_file, find_files
+from hexatagger.formats.text import Source, words_of
+from hexatagger.integrations.ray.blocks import Block, check_source, cut_file, find_files
 from hexatagger.integrations.ray.documents import read_documents
-from hexatagger.integrations.ray.manifest import NAME, add_files, blocks_of, read_manifest, write_manifest
+from hexatagger.integrations.ray.job import MANIFEST, add_files, blocks_of, read_manifest, write_manifest
 from hexatagger.integrations.ray.shards import CorpusOptions, Tally, make_shard, read_problems, unfinished
 from stand_ins import NOISE, texts
 
@@ -40,8 +40,7 @@ STUB = cast("Parser", Stub())
 def make(path: Path, out: Path, **options: Any) -> tuple[str, list[Tally], list[str]]:
     """Return all shards of a file together, what they hold, and what could not be parsed."""
     settings = CorpusOptions(**options)
-    spans = cut_file(path, settings.source, settings.block_size(path.stat().st_size))
-    blocks = [Block(path.name, str(path), number, span) for number, span in enumerate(spans)]
+    blocks = cut_file(path.name, path, settings.source, settings.block_size(path.stat().st_size))
     tallies = [make_shard(STUB, block, settings, out) for block in blocks]
     assert [tally.failure for tally in tallies] == [None] * len(tallies)
     raw = [(out / tally.shard).read_bytes() for tally in tallies] if settings.target != "parquet" else []
@@ -70,9 +69,9 @@ def test_blocks_of_plain_text_are_together_the_whole(
     path.write_bytes(text.encode())
     whole = words_of([text]) if source == "words" else NOISE.stream([text], lines=source == "lines")
     made: list[Sentence] = []
-    for number, span in enumerate(cut_file(path, source, size)):
-        documents = list(read_documents(Block("a", str(path), number, span), source, "text", lambda: NOISE))
-        assert any(document.sentences for document in documents) or number == 0
+    for block in cut_file("a", path, source, size):
+        documents = list(read_documents(block, source, "text", lambda: NOISE))
+        assert any(document.sentences for document in documents) or block.number == 0
         made += [sentence for document in documents for sentence in document.sentences]
     assert list(map(format_sentence, made)) == list(map(format_sentence, whole))
 
@@ -92,8 +91,8 @@ def test_blocks_of_conllu_are_together_the_whole(tmp_path: Path, suffix: str, pa
 def test_a_file_without_an_empty_line_is_one_block(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("One.\nTwo.\n" * 100)
-    assert len(cut_file(path, "text", 10)) == 1
-    assert len(cut_file(path, "lines", 10)) == 100
+    assert len(cut_file("a", path, "text", 10)) == 1
+    assert len(cut_file("a", path, "lines", 10)) == 100
     path.write_text("")
     assert make(path, tmp_path / "out", source="words")[0] == ""
 
@@ -104,15 +103,15 @@ def test_bad_sentences_are_reported_and_the_rest_is_there(tmp_path: Path) -> Non
     path.write_bytes((trees("Hi") + broken + trees("bad dog", "Bye")).encode("latin-1") + b"1\tcut off")
     made, _, problems = make(path, tmp_path / "out", source="conllu")
     assert made == trees("Hi", "Bye")
-    assert [problem.partition(":")[0] for problem in problems] == ["3", "5", "7", "14", "9"]
+    assert [problem.partition(":")[0] for problem in problems] == ["3", "5", "7", "9", "14"]
     for problem, message in zip(
         problems,
         [
             "columns instead of 10",
             "HEAD '5'",
             "0xff is not UTF-8",
-            "not closed",
             "'bad dog' cannot be parsed: ValueError",
+            "not closed",
         ],
         strict=True,
     ):
@@ -144,12 +143,11 @@ def test_records_of_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(RECORDS) + "\n")
     for size in (1, 0):
-        made, tallies, problems = make(path, tmp_path / str(size), source="words", block=size)
+        made, _, problems = make(path, tmp_path / str(size), source="words", block=size)
         assert "".join(line for line in made.splitlines(keepends=True) if "Range" not in line) == (
             '# newdoc id = 7\n# meta::author = "Anna\\nB."\n# meta::n = [1]\n# text = Hi you\n\n'
             "# newdoc id = a.jsonl:9\n# text = Bye 😀\n\n"
         )
-        assert sum(tally.documents for tally in tallies) == 8
         assert [problem.split(":")[0] for problem in problems] == ["4", "5", "6", "7", "8"]
         for problem, message in zip(
             problems,
@@ -192,7 +190,7 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
             "4: its text is null: a string is needed",
             "6: sentence 'bad' cannot be parsed: ValueError: bad is not good",
         ]
-    assert len(cut_file(path, "words", 1)) == 7
+    assert len(cut_file("a", path, "words", 1)) == 7
     _, [tally], _ = make(path, tmp_path / "table", source="words", target="parquet")
     table = parquet.read_table(tmp_path / "table" / tally.shard)
     assert table.schema.field("id").type == pa.int16()
@@ -219,15 +217,15 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "plain" / tally.shard)["sentence"].to_pylist() == [1, 2]
     path.write_text("nonsense")
     with pytest.raises(FormatError, match="cannot be read as Parquet"):
-        cut_file(path, "words", 1)
+        cut_file("a", path, "words", 1)
 
 
 def test_columns_that_the_output_needs(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "Hi", "sentences": 1}\n')
     settings = CorpusOptions(source="words", target="json")
-    [span] = cut_file(path, "words", 100)
-    tally = make_shard(STUB, Block("a", str(path), 0, span), settings, tmp_path)
+    [block] = cut_file("a", path, "words", 100)
+    tally = make_shard(STUB, block, settings, tmp_path)
     assert tally.failure is not None
     assert tally.failure.startswith("records have a column 'sentences', which the output has too: rename it")
     assert not (tmp_path / tally.shard).exists()
@@ -237,12 +235,11 @@ def test_a_block_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("Hi\n")
     settings = CorpusOptions(source="words")
-    [span] = cut_file(path, "words", 100)
-    block = Block("a.txt", str(path), 0, span)
+    [block] = cut_file("a.txt", path, "words", 100)
     for number in range(4):
         (tmp_path / f".a.txt.00000.conllu.{number}.part").touch()
     assert make_shard(STUB, block, settings, tmp_path).failure is None
-    assert unfinished(settings.place(tmp_path, block)) == []
+    assert unfinished(tmp_path / "a.txt.00000.conllu") == []
     for number in range(5):
         (tmp_path / f".a.txt.00000.conllu.{number}.part").touch()
     assert "a worker died 5 times" in str(make_shard(STUB, block, settings, tmp_path).failure)
@@ -252,10 +249,10 @@ def test_what_cannot_be_read_or_written_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"Hi\n" * 100)[:-9])
     with pytest.raises(FormatError, match=r"a\.txt\.gz: cannot be decompressed"):
-        cut_file(path, "words", 1)
+        cut_file("a", path, "words", 1)
     with pytest.raises(FormatError, match="cannot be read: No such file"):
-        cut_file(tmp_path / "missing.txt", "words", 1)
-    block = Block("a.txt", str(tmp_path / "missing.txt"), 0, Span(0, None))
+        cut_file("a", tmp_path / "missing.txt", "words", 1)
+    block = Block("a.txt", str(tmp_path / "missing.txt"), 0, 0, None)
     assert "missing.txt: cannot be read" in str(
         make_shard(STUB, block, CorpusOptions(source="words"), tmp_path).failure
     )
@@ -287,39 +284,39 @@ def test_finding_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         check_source(Path("x.conllu.gz"), "text")
 
 
-def test_the_manifest_knows_what_shards_were_made_with(tmp_path: Path) -> None:
+def test_the_manifest_knows_what_shards_were_made_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out, settings = tmp_path / "a.txt", tmp_path / "out", CorpusOptions(source="lines", block=4)
     path.write_text("One.\nTwo.\n")
-
-    def cut(paths: list[Path]) -> list[Any]:
-        return [cut_file(path, "lines", 4) if path.stat().st_size else "it is empty" for path in paths]
-
+    out.mkdir()
     assert read_manifest(out, settings, "d") == {}
     files: dict[str, Any] = {}
-    assert add_files(files, {"a.txt": path}, out, settings, cut) == {}
+    assert add_files(files, {"a.txt": path}, out, settings) == {}
     write_manifest(out, settings, "d", files)
     known = read_manifest(out, settings, "d")
-    assert blocks_of(known, ["a.txt"]) == blocks_of(files, ["a.txt"])
+    assert blocks_of(known, ["a.txt"]) == blocks_of(files, ["a.txt"]) == cut_file("a.txt", path, "lines", 4)
     assert len(blocks_of(known, ["a.txt"])) == 2
-    add_files(known, {"a.txt": path}, out, settings, lambda paths: [] if not paths else pytest.fail("cut again"))
+    with monkeypatch.context() as patch:
+        patch.setattr("hexatagger.integrations.ray.job.cut_file", lambda *_: pytest.fail("cut again"))
+        add_files(known, {"a.txt": path}, out, settings)
 
     with pytest.raises(ConfigError, match=r"were made with text_column text, not body: name another output folder"):
         read_manifest(out, CorpusOptions(source="lines", block=4, text_column="body"), "d")
     with pytest.raises(ConfigError, match="were made with model d, not e"):
         read_manifest(out, settings, "e")
 
-    empty = tmp_path / "empty.txt"
-    empty.touch()
-    assert add_files(known, {"empty.txt": empty}, out, settings, cut) == {"empty.txt": "it is empty"}
+    broken = tmp_path / "broken.txt.gz"
+    broken.write_bytes(b"nonsense")
+    [reason] = add_files(known, {"broken.txt.gz": broken}, out, settings).values()
+    assert reason.startswith(f"{broken}: cannot be decompressed")
     path.write_text("One.\nTwo.\nThree.\n")
-    add_files(dict(known), {"a.txt": path}, out, settings, cut)  # nothing is made of it yet
+    add_files(dict(known), {"a.txt": path}, out, settings)  # nothing is made of it yet
     (out / "a.txt.00001.conllu").touch()
     with pytest.raises(ConfigError, match=r"a\.txt has changed since .*a\.txt\.00001\.conllu was made"):
-        add_files(known, {"a.txt": path}, out, settings, cut)
+        add_files(known, {"a.txt": path}, out, settings)
     (out / "a.txt.00000.conllu").touch()
     with pytest.raises(ConfigError, match=r"a\.txt\.00000\.conllu exists, but is not in"):
-        add_files({}, {"a.txt": path}, out, settings, cut)
-    (out / NAME).write_text("{}")
+        add_files({}, {"a.txt": path}, out, settings)
+    (out / MANIFEST).write_text("{}")
     with pytest.raises(FormatError, match="is not the manifest of a corpus"):
         read_manifest(out, settings, "d")
 

@@ -13,11 +13,12 @@ import io
 import logging
 import lzma
 import os
+import re
 import shutil
 import sys
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
@@ -28,6 +29,7 @@ LOG = logging.getLogger("hexatagger")
 
 LONGEST_LINE = 1 << 26
 """The greatest length of a line in bytes, so that memory stays bounded."""
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
 def name_of(file: File) -> str:
@@ -86,18 +88,39 @@ def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:
 
     A last run without an empty line after it is logged as a warning: the file may be cut off.
     """
-    block: list[str] = []
-    number = 0
-    for number, line in enumerate(read_lines(file), 1):
-        if line:
-            block.append(line)
-        elif block:
-            yield number - len(block), block
-            block = []
-    if block:
-        yield number - len(block) + 1, block
-        # Only now: if the run is malformed, the reader raises an error and the warning would be noise.
-        LOG.warning("%s:%d: no empty line after the last sentence: the file may be cut off", name_of(file), number)
+    for number, run, closed in runs(read_lines(file)):
+        yield number, run
+        if not closed:  # only now: if the run is malformed, the reader raises an error and the warning would be noise
+            place = f"{name_of(file)}:{number + len(run) - 1}"
+            LOG.warning("%s: no empty line after the last sentence: the file may be cut off", place)
+
+
+def runs(lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, list[str], bool]]:
+    r"""Yield the runs of lines between empty lines: number of the first line, lines, whether an empty one follows.
+
+    >>> list(runs(["a", "b\r", "", "c"]))
+    [(1, ['a', 'b'], True), (4, ['c'], False)]
+    """
+    run: list[str] = []
+    number = first
+    for number, line in enumerate(lines, first):
+        if plain := line.rstrip("\r"):
+            run.append(plain)
+        elif run:
+            yield number - len(run), run, True
+            run = []
+    if run:
+        yield number - len(run) + 1, run, False
+
+
+def find_not_utf8(text: str) -> str:
+    r"""Name the first byte that is not UTF-8 in a text that was decoded with "surrogateescape"; "" if there is none.
+
+    >>> find_not_utf8(b"tw\xe9".decode("utf-8", "surrogateescape"))
+    'byte 0xe9 is not UTF-8'
+    """
+    found = _ESCAPED_BYTE.search(text)
+    return f"byte 0x{ord(found[0]) - 0xDC00:02x} is not UTF-8" if found else ""
 
 
 @contextlib.contextmanager

@@ -13,9 +13,12 @@ Nothing here needs a model: `segment` finds the tokens.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hexatagger.sentence import Multiword, Sentence, Word
+
+Source = Literal["text", "lines", "words", "conllu", "conllx"]
+"""What input may be: running text, a sentence per line, words separated by spaces, or a file of words."""
 
 # Invisible characters: controls, soft hyphen, zero-width spaces and joiners, direction marks, variation selectors.
 INVISIBLE = (

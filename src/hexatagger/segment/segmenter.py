@@ -16,7 +16,7 @@ A segmenter is two files, `segmenter.onnx` and `segmenter.json`. `train.segmente
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Self, cast
 import numpy as np
 
 from hexatagger.errors import ConfigError, FormatError
-from hexatagger.formats.text import LINES, PARAGRAPHS, Token, cut, lay_out
+from hexatagger.formats.text import LINES, PARAGRAPHS, Source, Token, cut, lay_out, words_of
 from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK, check_links
 from hexatagger.model.onnx import open_session
 from hexatagger.model.values import build, checked
@@ -191,6 +191,15 @@ class Segmenter:
         form = " ".join(surface.split())
         words = expand(form, self.rewrites, splits if form == surface and self.settings.splits else ())
         return words if len(words) > 1 else ()
+
+
+def read_plain(
+    chunks: Iterable[str], source: Source, segmenter: Callable[[], Segmenter], *, offset: int = 0
+) -> Iterator[Sentence]:
+    """Read running text, one sentence per line, or words; `segmenter` is called unless words are given."""
+    if source == "words":
+        return words_of(chunks, offset=offset)
+    return segmenter().stream(chunks, lines=source == "lines", offset=offset)
 
 
 def _trimmed(part: TextPart, begins: bool, ends: bool) -> TextPart:

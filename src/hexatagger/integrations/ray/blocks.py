@@ -11,25 +11,26 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from hexatagger.errors import ConfigError, FormatError, needs
 from hexatagger.formats.files import open_binary, reading
-from hexatagger.formats.text import VISIBLE
+from hexatagger.formats.text import VISIBLE, Source
 
-Source = Literal["text", "lines", "words", "conllu", "conllx"]
-SOURCES: tuple[Source, ...] = get_args(Source)
-
-_PACKED = (".gz", ".xz")
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
+_PACKED = (".gz", ".xz")
 _CONLLU = (".conllu", ".conll", ".conllx")
 _MAGIC = re.compile(r"[*?[]")
 
 
-class Span(NamedTuple):
-    """The extent of a block: bytes of the uncompressed file, or rows of a Parquet file."""
+class Block(NamedTuple):
+    """A block of a file: bytes of its uncompressed content, or rows of Parquet."""
 
+    name: str
+    """The file's name in the corpus."""
+    path: str
+    number: int
     start: int
     end: int | None
     """None: to the end of the file."""
@@ -37,15 +38,6 @@ class Span(NamedTuple):
     """The number of characters before it."""
     line: int = 1
     """The number of its first line or row."""
-
-
-class Block(NamedTuple):
-    """A block of a file; `name` is the file's name in the corpus."""
-
-    name: str
-    path: str
-    number: int
-    span: Span
 
 
 def find_files(patterns: Iterable[str], *, outside: Path) -> dict[str, Path]:
@@ -95,61 +87,54 @@ def check_source(path: Path, source: Source) -> None:
         raise ConfigError(f"{path} is CoNLL-U, but would be read as {source}: add --from conllu")
 
 
-def cut_file(path: Path, source: Source, size: int) -> list[Span]:
-    r"""Return the spans of a file's blocks: `size` bytes, and on to the next place where it can be cut.
+def cut_file(name: str, path: Path, source: Source, size: int) -> list[Block]:
+    r"""Return the blocks of a file: `size` bytes, and on to the next place where it can be cut.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.txt"
     ...     _ = path.write_bytes(b"One.\n\nTwo.\nStill two.\n\nThree.\n")
-    ...     [(span.start, span.end, span.line) for span in cut_file(path, "text", 4)]
+    ...     [(block.start, block.end, block.line) for block in cut_file("a.txt", path, "text", 4)]
     [(0, 6, 1), (6, 23, 3), (23, None, 6)]
     """
     if suffix(path) == PARQUET:
-        return _cut_rows(path, size)
-    begins = _Beginnings("jsonl" if suffix(path) in JSON_LINES else source)
-    starts = [Span(0, None)]
+        return _cut_rows(name, path, size)
+    kind = "jsonl" if suffix(path) in JSON_LINES else source
+    blocks = [Block(name, str(path), 0, 0, None)]
     place = characters = 0
+    seen, before = False, ""  # whether there was a word yet; the previous line
     with reading(str(path)), open_binary(path, "rb") as stream:
         if path.suffix not in _PACKED and path.stat().st_size <= size:
-            return starts
+            return blocks
         for number, raw in enumerate(stream, 1):
             text = raw.decode("utf-8", "replace")
-            if begins(text) and place - starts[-1].start >= size:
-                starts.append(Span(place, None, characters, number))
-            place += len(raw)
-            characters += len(text)
-    ends = [*(each.start for each in starts[1:]), None]
-    return [each._replace(end=end) for each, end in zip(starts, ends, strict=True)]
+            if place - blocks[-1].start >= size and seen and _may_start(kind, before, text):
+                blocks[-1] = blocks[-1]._replace(end=place)
+                blocks.append(Block(name, str(path), len(blocks), place, None, characters, number))
+            seen = seen or VISIBLE.search(text) is not None
+            place, characters, before = place + len(raw), characters + len(text), text
+    return blocks
 
 
-class _Beginnings:
-    """Tells, for the lines of a file in order, whether a block may start there."""
-
-    def __init__(self, kind: Literal["jsonl"] | Source) -> None:
-        self.kind = kind
-        self.empty = self.seen = False  # whether the previous line is empty; whether there was a word yet
-
-    def __call__(self, line: str) -> bool:
-        if self.kind == "jsonl":
-            return True
-        if self.kind in ("conllu", "conllx"):
-            before, self.empty = self.empty, not line.removesuffix("\n").removesuffix("\r")
-            return before and not self.empty
-        # subtle: spaces at the start of a line belong to the break before it, so no block starts with them
-        fits = bool(self.seen and VISIBLE.match(line) and (self.empty or self.kind != "text"))
-        self.empty = not VISIBLE.search(line)
-        self.seen |= not self.empty
-        return fits
+def _may_start(kind: str, before: str, line: str) -> bool:
+    """Return whether a block may start with this line, given the line before it."""
+    if kind in ("conllu", "conllx"):
+        return not before.rstrip("\r\n") and bool(line.rstrip("\r\n"))
+    # subtle: spaces at the start of a line belong to the break before it, so no block of plain text starts with them
+    return kind == "jsonl" or bool(VISIBLE.match(line) and (kind != "text" or not VISIBLE.search(before)))
 
 
-def _cut_rows(path: Path, size: int) -> list[Span]:
+def _cut_rows(name: str, path: Path, size: int) -> list[Block]:
     """Cut a Parquet file into blocks of equally many rows, from the sizes in its footer."""
     with open_parquet(path) as file:
         rows = file.metadata.num_rows
-        total = sum(file.metadata.row_group(number).total_byte_size for number in range(file.metadata.num_row_groups))
+        total = sum(file.metadata.row_group(number).total_byte_size for number in range(file.num_row_groups))
     step = max(1, size * rows // max(1, total))
-    return [Span(start, min(rows, start + step), 0, start + 1) for start in range(0, max(1, rows), step)]
+    starts = range(0, max(1, rows), step)
+    return [
+        Block(name, str(path), number, start, min(rows, start + step), 0, start + 1)
+        for number, start in enumerate(starts)
+    ]
 
 
 @contextmanager

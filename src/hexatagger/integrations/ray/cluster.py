@@ -1,4 +1,4 @@
-"""Ray itself: connecting to a cluster, a pool of actors, and the errors that come back from it."""
+"""Ray itself: connecting to a cluster, what its workers load, a pool of them, and the errors that come back."""
 
 import logging
 import os
@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexatagger.errors import ConfigError, HexataggerError, needs
+from hexatagger.formats.text import Source
+from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.parsing.options import ParseOptions, Precision
+from hexatagger.parsing.parser import load
 
 if TYPE_CHECKING:
     from ray.data import ActorPoolStrategy
-
-Actors = int | tuple[int, int] | None
-"""How many workers: a number, a least and a greatest number, or one per core of the cluster."""
 
 _STORE = 256 << 20  # bytes of shared memory of our own cluster: nothing large goes through it
 
@@ -62,23 +63,29 @@ def _silence() -> Iterator[None]:
         os.close(kept)
 
 
-def pool(actors: Actors, tasks: int | None = None) -> "ActorPoolStrategy":
-    """Return a pool of actors that grows with the cluster; for a known number of tasks it starts on all cores.
+def find_checked(model: str | Path, source: Source, precision: Precision, options: ParseOptions) -> str:
+    """Return what every worker can load a model by; errors in model or options appear here, and once."""
+    name = EMBEDDED if str(model) == EMBEDDED else str(find_model(model).absolute())
+    parser = load(name, precision=precision, threads=1)
+    if source in ("text", "lines"):
+        _ = parser.segmenter
+    parser.parse_sentences([], **options)
+    return name
 
-    Otherwise other operators, such as reading, need cores too. Then it starts with the least number, because actors on
-    all cores would wait for ever.
+
+def pool(actors: int | None, tasks: int | None = None) -> "ActorPoolStrategy":
+    """Return a pool of actors: this many, or as many as the cluster has cores, now and later.
+
+    For a known number of tasks it starts on all cores. Otherwise other operators, such as reading, need cores too. Then
+    it starts with one actor, because actors on all cores would wait for ever.
     """
     import ray
     from ray.data import ActorPoolStrategy
 
-    if isinstance(actors, int):
-        return ActorPoolStrategy(size=actors if tasks is None else min(actors, tasks))
-    least, greatest = actors or (1, None)
-    first = least
-    if tasks is not None:
-        cores = int(ray.cluster_resources().get("CPU", 1))
-        first = max(least, min(tasks, cores, greatest or cores))
-    return ActorPoolStrategy(min_size=least, max_size=greatest, initial_size=first)
+    if actors is not None:
+        return ActorPoolStrategy(size=min(actors, tasks or actors))
+    cores = int(ray.cluster_resources().get("CPU", 1)) if tasks else 1
+    return ActorPoolStrategy(min_size=1, initial_size=max(1, min(cores, tasks or 1)))
 
 
 @contextmanager

@@ -8,13 +8,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from hexatagger.errors import ConfigError, FormatError, check_choice, needs
-from hexatagger.integrations.ray.blocks import SOURCES, Source
-from hexatagger.integrations.ray.cluster import Actors, pool
-from hexatagger.integrations.ray.documents import Document, Problem, runs, sentences_of
-from hexatagger.integrations.ray.shards import check_free, check_model, format_document, parse_documents
+from hexatagger.errors import ConfigError, check_choice, needs
+from hexatagger.formats.files import runs
+from hexatagger.formats.text import Source
+from hexatagger.integrations.ray.cluster import find_checked, pool
+from hexatagger.integrations.ray.documents import Document, parse_documents, read_record
+from hexatagger.integrations.ray.shards import check_free, format_document
 from hexatagger.model.config import Task
-from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.model.registry import EMBEDDED
 from hexatagger.parsing.options import ParseOptions, Precision, Respected
 from hexatagger.parsing.parser import Parser, load
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 Result = Literal["columns", "conllu"]
 
-_COLUMNS = ("sentence", "text", "words")
 _DOCUMENTS = 64  # converted to a table together
 
 
@@ -35,7 +35,7 @@ def parse(
     text_column: str = "text",
     source: Source = "text",
     to: Result = "columns",
-    actors: Actors = None,
+    actors: int | None = None,
     rows: int = 1024,
     precision: Precision = "auto",
     probabilities: bool = False,
@@ -55,18 +55,17 @@ def parse(
     needs one core more than `actors`, for reading. An actor takes `rows` rows at a time. The other options are those of
     `Parser.parse_sentences`.
     """
-    check_choice("source", source, SOURCES)
+    check_choice("source", source, get_args(Source))
     check_choice("to", to, get_args(Result))
     if to == "columns" and k > 1:
         raise ConfigError("a table has no place for the k best trees: parse to conllu")
     options = ParseOptions(
         probabilities=probabilities, k=k, keep=list(keep), respect=list(respect), batch_size=batch_size
     )
-    folder = EMBEDDED if str(model) == EMBEDDED else str(find_model(model).absolute())
-    check_model(find_model(folder), source, precision, options)
+    name = find_checked(model, source, precision, options)
     return dataset.map_batches(
         RowParser,
-        fn_constructor_args=(folder, precision, text_column, source, to, options),
+        fn_constructor_args=(name, precision, text_column, source, to, options),
         batch_size=rows,
         batch_format="pyarrow",
         num_cpus=1,
@@ -88,44 +87,29 @@ class RowParser:
         if self._text_column not in batch.column_names:
             names = ", ".join(batch.column_names)
             raise ConfigError(f"the dataset has no column '{self._text_column}', but: {names}: name it as text_column")
-        others = batch.drop_columns([self._text_column])
-        check_free(others.column_names, ("conllu", "problem") if self._to == "conllu" else (*_COLUMNS, "problem"))
-        documents = parse_documents(self._parser, self._documents(batch, others), self._options)
-        yield self._table(others, [])  # so that an empty batch has the columns too
-        while part := list(islice(documents, _DOCUMENTS)):
-            yield self._table(others, part)
+        others = {name: batch[name] for name in batch.column_names if name != self._text_column}
+        check_free(others, ("conllu", "problem") if self._to == "conllu" else ("sentence", "text", "words", "problem"))
+        documents = (
+            read_record(number, record, self._source, self._text_column, lambda: self._parser.segmenter)
+            for number, record in enumerate(batch.to_pylist())
+        )
+        parsed, start = parse_documents(self._parser, documents, self._options), 0
+        yield self._table({name: column[:0] for name, column in others.items()}, [])  # the columns of an empty batch
+        while part := list(islice(parsed, _DOCUMENTS)):
+            yield self._table({name: column[start : start + len(part)] for name, column in others.items()}, part)
+            start += len(part)
 
-    def _documents(self, batch: "pa.Table", others: "pa.Table") -> Iterator[Document]:
-        """Cut the texts of a batch into sentences; the line of a document is the number of its row here."""
-        named = self._to == "conllu" and "id" in others.column_names
-        columns = others.to_pylist() if named else [{}] * batch.num_rows
-        for number, text in enumerate(batch[self._text_column].to_pylist()):
-            document = Document(number, [], columns[number])
-            try:
-                document.sentences = sentences_of(text, self._source, lambda: self._parser.segmenter)
-            except FormatError as error:
-                document.problems.append(Problem(number, error.message))
-            yield document
-
-    def _table(self, others: "pa.Table", documents: list[Document]) -> "pa.Table":
+    def _table(self, others: "dict[str, pa.Array]", documents: list[Document]) -> "pa.Table":
         """Put trees beside the other columns of their rows."""
         import pyarrow as pa
 
-        from hexatagger.integrations.ray.tables import to_rows
+        from hexatagger.integrations.ray.tables import sentence_table
 
-        problems = ["; ".join(each.message for each in document.problems) or None for document in documents]
-        if self._to == "conllu":
-            owners = list(range(len(documents)))
-            texts = [format_document(document, None, "conllu") for document in documents]
-            made = {"conllu": pa.array(texts, pa.string())}
-        else:
-            owners, columns = to_rows(documents)
-            made = dict(zip(_COLUMNS, columns, strict=True))
-        table = others.take(pa.array([documents[owner].line for owner in owners], pa.int64()))
-        made["problem"] = pa.array([problems[owner] for owner in owners], pa.string())
-        for name, column in made.items():
-            table = table.append_column(name, column)
-        return table
+        problems = pa.array(["; ".join(document.problems) or None for document in documents], pa.string())
+        if self._to == "columns":
+            return sentence_table(documents, others | {"problem": problems})
+        texts = [format_document(document, None, "conllu") for document in documents]
+        return pa.table(others | {"conllu": pa.array(texts, pa.string()), "problem": problems})
 
 
 def read_conllu(paths: str | list[str]) -> "Dataset":
@@ -140,10 +124,9 @@ def read_conllu(paths: str | list[str]) -> "Dataset":
 
 def _sentences(row: dict[str, Any]) -> list[dict[str, Any]]:
     """Split a file into sentences without reading them; errors appear where they are parsed."""
-    raw: bytes = row["bytes"].removeprefix(b"\xef\xbb\xbf")
+    lines = row["bytes"].decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     return [
-        {"path": row["path"], "line": number, "conllu": b"\n".join([*run, b"", b""]).decode("utf-8", "replace")}
-        for number, run in runs(raw.split(b"\n"), 1)
+        {"path": row["path"], "line": number, "conllu": "\n".join([*run, "", ""])} for number, run, _ in runs(lines)
     ]
 
 

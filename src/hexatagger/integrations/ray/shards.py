@@ -17,25 +17,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from glob import escape
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from hexatagger.errors import ConfigError, FormatError, HexataggerError, check_choice
 from hexatagger.formats.conllu import format_sentence
 from hexatagger.formats.files import open_binary, open_output, read_lines
 from hexatagger.formats.tagfile import format_tagged
-from hexatagger.integrations.ray.blocks import SOURCES, Block, Source
-from hexatagger.integrations.ray.documents import Document, Problem, read_documents
+from hexatagger.formats.text import Source
+from hexatagger.integrations.ray.blocks import Block
+from hexatagger.integrations.ray.documents import Document, parse_documents, read_documents
 from hexatagger.parsing.options import ParseOptions, Precision
-from hexatagger.parsing.parser import Parser, load
-from hexatagger.parsing.pool import parse_pooled
-from hexatagger.sentence import Sentence
+from hexatagger.parsing.parser import Parser
 
 Target = Literal["conllu", "json", "tags", "parquet"]
 
-_SUFFIXES = {"conllu": ".conllu", "json": ".jsonl", "tags": ".tags", "parquet": ".parquet"}
-_PROBLEMS = ".problems.jsonl"
 _TRIES = 5
-_POOL = 1024  # sentences that are parsed together
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -58,9 +54,8 @@ class CorpusOptions:
     """The options of `Parser.parse_sentences`."""
 
     def __post_init__(self) -> None:
-        check_choice("source", self.source, SOURCES)
-        check_choice("target", self.target, get_args(Target))
-        check_choice("precision", self.precision, get_args(Precision))
+        for name, kind in (("source", Source), ("target", Target), ("precision", Precision)):
+            check_choice(name, getattr(self, name), get_args(kind))
         if self.block < 0:
             raise ConfigError(f"block {self.block} is too small: at least 1 byte, or 0 to choose automatically")
         if self.target == "parquet" and self.packed:
@@ -84,37 +79,38 @@ class CorpusOptions:
         >>> CorpusOptions(packed=True).shard("books/a.txt", 3)
         'books/a.txt.00003.conllu.gz'
         """
-        return f"{name}.{number:05d}{_SUFFIXES[self.target]}{'.gz' if self.packed else ''}"
-
-    def place(self, out: Path, block: Block) -> Path:
-        """Return the path of a block's shard."""
-        return out / self.shard(block.name, block.number)
+        suffix = "jsonl" if self.target == "json" else self.target
+        return f"{name}.{number:05d}.{suffix}{'.gz' if self.packed else ''}"
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(NamedTuple):
     """The content of a shard in numbers."""
 
     shard: str
-    documents: int = 0
-    sentences: int = 0
-    words: int = 0
-    problems: int = 0
+    sentences: int
+    words: int
     failure: str | None = None
     """Why the shard could not be made."""
 
 
-def check_model(folder: Path, source: Source, precision: Precision, options: ParseOptions) -> None:
-    """Load a model and parse nothing, so that errors in model or options appear here, and once."""
-    parser = load(folder, precision=precision, threads=1)
-    if source in ("text", "lines"):
-        _ = parser.segmenter
-    parser.parse_sentences([], **options)
-
-
 def make_shard(parser: Parser, block: Block, options: CorpusOptions, out: Path) -> Tally:
     """Parse a block and write its shard; an error that concerns only this block is in the Tally."""
-    tally, place = Tally(options.shard(block.name, block.number)), options.place(out, block)
+    shard = options.shard(block.name, block.number)
+    place = out / shard
+    sentences = words = 0
+    problems: list[str] = []
+
+    def parsed() -> Iterator[Document]:
+        nonlocal sentences, words
+        documents = read_documents(block, options.source, options.text_column, lambda: parser.segmenter)
+        for document in parse_documents(parser, documents, options.parsing):
+            sentences += len(document.sentences)
+            words += sum(map(len, document.sentences))
+            for message in document.problems:
+                values = {"file": block.path, "line": document.line, "message": message}
+                problems.append(json.dumps(values, ensure_ascii=False) + "\n")
+            yield document
+
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         left = unfinished(place)
@@ -122,87 +118,38 @@ def make_shard(parser: Parser, block: Block, options: CorpusOptions, out: Path) 
             raise HexataggerError(f"a worker died {len(left)} times while making it, perhaps for lack of memory")
         temporary = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
         temporary.touch()
-        documents = read_documents(block, options.source, options.text_column, lambda: parser.segmenter)
-        found: list[Problem] = []
-        parsed = _counted(parse_documents(parser, documents, options.parsing), tally, found)
-        _write(parsed, block, options, temporary, place)
-        if found:
-            with open_output(place.with_name(place.name + _PROBLEMS)) as stream:
-                for line, message in found:
-                    values = {"file": block.path, "line": line, "message": message}
-                    stream.write(json.dumps(values, ensure_ascii=False) + "\n")
-        with temporary.open("rb") as stream_of_bytes:
-            os.fsync(stream_of_bytes.fileno())  # on the disk before it gets its name
+        _write(parsed(), block, options, temporary, place)
+        if problems:
+            with open_output(_problems(place)) as stream:
+                stream.writelines(problems)
+        with temporary.open("rb") as raw:
+            os.fsync(raw.fileno())  # on the disk before it gets its name
         temporary.replace(place)
         for path in left:
             path.unlink(missing_ok=True)
-    except HexataggerError as error:
-        tally.failure = f"{error} (on {socket.gethostname()})"
-    except OSError as error:
-        reason = f"cannot be written: {error.strerror or error} (on {socket.gethostname()})"
-        tally.failure = str(FormatError(reason, source=str(place)))
-    return tally
+    except (HexataggerError, OSError) as error:
+        if isinstance(error, OSError):
+            error = FormatError(f"cannot be written: {error.strerror or error}", source=str(place))
+        return Tally(shard, 0, 0, f"{error} (on {socket.gethostname()})")
+    return Tally(shard, sentences, words)
+
+
+def _problems(place: Path) -> Path:
+    """Return the file that lists the problems of a shard."""
+    return place.with_name(f"{place.name}.problems.jsonl")
 
 
 def read_problems(out: Path, options: CorpusOptions, blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
     """Yield the problems of the blocks' shards: file, line and message."""
     for block in blocks:
-        place = options.place(out, block)
-        path = place.with_name(place.name + _PROBLEMS)
+        path = _problems(out / options.shard(block.name, block.number))
         if path.exists():
-            yield from (json.loads(line) for line in read_lines(path))
+            yield from map(json.loads, read_lines(path))
 
 
 def unfinished(place: Path) -> list[Path]:
     """Return the temporary files that killed workers left of a shard."""
     return sorted(place.parent.glob(f".{escape(place.name)}.*.part"))
-
-
-def _counted(documents: Iterable[Document], tally: Tally, problems: list[Problem]) -> Iterator[Document]:
-    """Pass documents through and count their content."""
-    for document in documents:
-        tally.documents += document.columns is not None
-        tally.sentences += len(document.sentences)
-        tally.words += sum(map(len, document.sentences))
-        tally.problems += len(document.problems)
-        problems += document.problems
-        yield document
-
-
-def parse_documents(parser: Parser, documents: Iterable[Document], options: ParseOptions) -> Iterator[Document]:
-    """Parse documents, pooling the sentences of several; a sentence that fails is a Problem of its document."""
-    failures: dict[int, str] = {}  # by identity, as a failed sentence comes back as it was
-
-    def parse(sentences: list[Sentence]) -> list[Sentence]:
-        failures.clear()
-        return _parse_each(parser, sentences, options, failures)
-
-    pairs = ((document, document.sentences) for document in documents)
-    for document, parsed in parse_pooled(pairs, parse, size=_POOL):
-        document.sentences = []
-        for sentence, line in zip(parsed, document.lines or [document.line] * len(parsed), strict=True):
-            if id(sentence) in failures:
-                message = f"sentence '{sentence.text[:60]}' cannot be parsed: {failures[id(sentence)]}"
-                document.problems.append(Problem(line, message))
-            else:
-                document.sentences.append(sentence)
-        yield document
-
-
-def _parse_each(
-    parser: Parser, sentences: list[Sentence], options: ParseOptions, failures: dict[int, str]
-) -> list[Sentence]:
-    """Parse sentences; note the reason for each that cannot be parsed, and return it as it is."""
-    try:
-        return parser.parse_sentences(sentences, **options)
-    except Exception as error:  # even a bug of ours must not cost the rest of a corpus
-        if len(sentences) == 1:
-            expected = isinstance(error, HexataggerError)
-            failures[id(sentences[0])] = str(error) if expected else f"{type(error).__name__}: {error}"
-            return sentences
-        half = len(sentences) // 2
-        first, second = sentences[:half], sentences[half:]
-        return _parse_each(parser, first, options, failures) + _parse_each(parser, second, options, failures)
 
 
 def _write(documents: Iterable[Document], block: Block, options: CorpusOptions, temporary: Path, place: Path) -> None:
@@ -224,6 +171,7 @@ def format_document(document: Document, name: str | None, target: Target) -> str
     as in the treebank GUM; without a file, only a record with an `id` does. In JSON a record is an object with all its
     columns but the text, and `sentences`.
 
+    >>> from hexatagger.sentence import Sentence
     >>> record = Document(7, [Sentence.from_words(["Hi"])], {"id": 12, "author": "Anna", "tags": ["a", "b"]})
     >>> format_document(record, "a.jsonl", "conllu").splitlines()[:3]
     ['# newdoc id = 12', '# meta::author = Anna', '# meta::tags = ["a", "b"]']
