@@ -248,6 +248,11 @@ class Recipe:
         """Return the recipe with another encoder."""
         return replace(self, model=replace(self.model, encoder=encoder))
 
+    def portable(self) -> Self:
+        """Return the recipe for files: the encoder's folder without its path, which means nothing elsewhere."""
+        folder = Path(self.model.encoder)
+        return self.with_encoder(folder.resolve().name) if folder.is_dir() else self
+
 
 def to_toml(sections: Mapping[str, Mapping[str, Any]]) -> str:
     """Write sections of plain values as TOML."""

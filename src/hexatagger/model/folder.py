@@ -88,6 +88,17 @@ def read_folder(path: str | Path) -> ModelFolder:
     return ModelFolder(place, recipe, labels, pieces, tokenizer, encoder, temperature)
 
 
+def write_folder(model: ModelFolder) -> None:
+    """Write what `read_folder` reads, except temperatures; networks and weights are not written."""
+    model.path.mkdir(parents=True, exist_ok=True)
+    pieces = asdict(model.piece_config) if model.piece_config else None
+    described = {"pieces": pieces, "encoder": model.encoder_config}
+    write_json(model.path / CONFIG, {"format": FORMAT, **model.recipe.portable().to_dict(), **described})
+    write_file(model.path / LABELS, model.labels.to_json())
+    if model.tokenizer is not None:
+        write_file(model.path / TOKENIZER, model.tokenizer)
+
+
 def check_links(folder: Path) -> None:
     """Raise FormatError if a file of a model folder is a link to a place outside: it could be any file."""
     for path in folder.iterdir():
