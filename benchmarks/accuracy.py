@@ -107,7 +107,7 @@ def illegal(given: argparse.Namespace) -> None:
     gold, model = list(read_conllu(dev_file)), load_model(given.model)
     cutter = model.cutter()
     examples = [encode(each, model.recipe.model, model.labels, cutter, gold=False) for each in gold]
-    predictions = predict(model.network, examples, model.labels, pad=model.pad)
+    predictions = predict(model, examples)
     wrong = sum(not is_legal(_alone(each)) for each in predictions)
     scheme = model.recipe.model.lift
     systems = {"voted": predictions} if model.recipe.model.pointers else {}

@@ -7,6 +7,7 @@
 Importing this package loads neither numpy nor ONNX Runtime nor torch, nor any library that trees can be converted to.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hexatagger.errors import (
@@ -59,14 +60,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what needs numpy when it is first used, so that reading files does not wait for it."""
-    if name in ("Parser", "load"):
-        from hexatagger.parsing import parser
-
-        return getattr(parser, name)
-    if name == "Constraints":
-        from hexatagger.decode import Constraints
-
-        return Constraints
+    if module := {"Parser": "parsing.parser", "load": "parsing.parser", "Constraints": "decode"}.get(name):
+        return getattr(import_module(f"hexatagger.{module}"), name)
     raise AttributeError(f"module 'hexatagger' has no attribute '{name}'")
 
 

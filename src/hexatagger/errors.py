@@ -1,15 +1,5 @@
 """Every exception that this package raises on purpose.
 
-    HexataggerError
-    ├── FormatError      malformed input: names the file, line, value and remedy
-    │   └── TreeError    heads that do not form a tree
-    ├── AlignmentError   two files that cannot be compared: says where they differ
-    ├── TagError         a sequence of tags that encodes no tree
-    ├── DecodeError      scores that cannot be decoded (NaN, or everything forbidden)
-    ├── ConstraintError  constraints that no tree satisfies: says which of them contradict each other
-    ├── ConfigError      an invalid option or setting
-    └── PackageError     a missing optional package: says which extra to install
-
 The command line prints the message of a HexataggerError as one line and exits with 1. Any other exception is a bug.
 """
 
@@ -22,7 +12,7 @@ class HexataggerError(Exception):
 
 
 class FormatError(HexataggerError, ValueError):
-    """Malformed input, with its place.
+    """Malformed input: names the file, line, value and remedy.
 
     >>> str(FormatError("HEAD '14' is outside the sentence (9 words)", source="train.conllu", line=812))
     "train.conllu:812: HEAD '14' is outside the sentence (9 words)"
@@ -43,7 +33,7 @@ class TreeError(FormatError):
 
 
 class AlignmentError(HexataggerError, ValueError):
-    """Gold and system files that cannot be aligned."""
+    """Gold and system files that cannot be aligned; says where they differ."""
 
 
 class TagError(HexataggerError, ValueError):
@@ -51,11 +41,11 @@ class TagError(HexataggerError, ValueError):
 
 
 class DecodeError(HexataggerError, ValueError):
-    """Scores that cannot be decoded."""
+    """Scores that cannot be decoded: NaN, or everything forbidden."""
 
 
 class ConstraintError(HexataggerError, ValueError):
-    """Constraints that contradict each other or do not fit the sentence."""
+    """Constraints that no tree satisfies, or that do not fit the sentence; says which contradict each other."""
 
 
 class ConfigError(HexataggerError, ValueError):
@@ -63,7 +53,7 @@ class ConfigError(HexataggerError, ValueError):
 
 
 class PackageError(HexataggerError, ImportError):
-    """An optional package that is not installed."""
+    """An optional package that is not installed; says which extra to install."""
 
 
 @contextmanager

@@ -44,8 +44,8 @@ def test_roots() -> None:
     ("text", "message"),
     [
         ("{", "is not JSON"),
-        ("[]", "is not an object"),
-        ('{"relations": [1]}', "'relations' is not a list of strings"),
+        ("[]", "is not a JSON object"),
+        ('{"relations": [1]}', r"labels\.relations 1 is not a string"),
         ('{"relations": []}', "'roots' is missing"),
     ],
 )

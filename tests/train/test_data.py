@@ -202,10 +202,10 @@ def test_average_and_checkpoint(tmp_path: Path, treebank: list[Sentence]) -> Non
 
 
 def test_a_teachers_tags_are_kept(tmp_path: Path) -> None:
-    soft = [{"leaf": (np.zeros((n, 2), np.int16), np.full((n, 2), 0.5, np.float16))} for n in (3, 1)]
+    soft = [{"leaf.ids": np.zeros((n, 2), np.int16), "leaf.shares": np.full((n, 2), 0.5, np.float16)} for n in (3, 1)]
     save_soft(soft, tmp_path / "soft.safetensors")
     again = load_soft(tmp_path / "soft.safetensors", [3, 1])
     for ours, theirs in zip(again, soft, strict=True):
-        assert all((a == b).all() for a, b in zip(ours["leaf"], theirs["leaf"], strict=True))
+        assert all((ours[name] == theirs[name]).all() for name in ("leaf.ids", "leaf.shares"))
     with pytest.raises(ValueError, match="other sentences"):
         load_soft(tmp_path / "soft.safetensors", [2, 2])

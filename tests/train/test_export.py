@@ -14,11 +14,12 @@ import hexatagger
 from hexatagger.errors import ConfigError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import ModelConfig, Recipe
+from hexatagger.model.folder import write_folder
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import collect_labels, encode
 from hexatagger.train.export.onnx import check_parity, export, to_onnx
 from hexatagger.train.network import Network
-from hexatagger.train.weights import Model, save_model, save_weights
+from hexatagger.train.weights import Model, save_weights
 from tiny import spoil, write_treebank
 
 SETTINGS = {"char_width": 8, "char_buckets": 50, "hidden": 12, "pointers": 8, "relations": "pairs", "pos": "upos"}
@@ -53,7 +54,7 @@ def model(gold: list[Sentence], tmp_path_factory: pytest.TempPathFactory) -> Mod
     made = Model(tmp_path_factory.mktemp("model"), Recipe(config), labels, network=Network(config, labels))
     for parameter in made.network.parameters():  # some begin at zero, and all scores with them
         torch.nn.init.normal_(parameter, std=0.5)
-    save_model(made)
+    write_folder(made)
     save_weights(dict(made.network.state_dict()), made.path / "model.safetensors")
     return made
 

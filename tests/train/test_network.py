@@ -16,6 +16,7 @@ import torch
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import ModelConfig, Recipe
+from hexatagger.model.folder import write_folder
 from hexatagger.parsing.choose import best_trees
 from hexatagger.parsing.write import write
 from hexatagger.sentence import Sentence
@@ -30,7 +31,7 @@ from hexatagger.train.network import (
 )
 from hexatagger.train.pointers import Pairs, given_head, marginal_relations
 from hexatagger.train.predict import parse, soft_tags
-from hexatagger.train.weights import Model, load_model, save_model, save_weights
+from hexatagger.train.weights import Model, load_model, save_weights
 from tiny import FAMILIES, make_encoder, write_treebank
 
 
@@ -52,7 +53,7 @@ def make_model(config: ModelConfig, sentences: list[Sentence], place: Path = Pat
 def run(model: Model, sentences: list[Sentence]) -> list[Sentence]:
     cutter = model.cutter()
     examples = [encode(each, model.recipe.model, model.labels, cutter, gold=False) for each in sentences]
-    return parse(model.network, sentences, examples, model.labels, pad=model.pad)
+    return parse(model, sentences, examples)
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # in transformers' DeBERTa
@@ -83,7 +84,7 @@ def test_every_family_alone_and_among_others(
     assert all(sum(word.head == 0 for word in each) == 1 for each in parsed)
     assert all((word.deprel == "root") == (word.head == 0) for each in parsed for word in each)
     # What the folder holds gives the same again.
-    save_model(model)
+    write_folder(model)
     save_weights(dict(model.network.state_dict()), tmp_path / "model" / "model.safetensors")
     again = load_model(tmp_path / "model")
     assert run(again, treebank) == parsed
@@ -159,9 +160,9 @@ def test_long_sentences_are_parsed_in_windows(treebank: list[Sentence], tmp_path
     cutter = model.cutter()
     example = encode(long, model.recipe.model, model.labels, cutter, gold=False)
     assert len(example.windows) > 3
-    [soft] = soft_tags(model.network, [example], pad=model.pad)
-    assert soft["internal"][0].shape == (180, 4)
-    assert np.allclose(soft["internal"][1].sum(1), 1, atol=1e-2)
+    [soft] = soft_tags(model, [example])
+    assert soft["internal.ids"].shape == (180, 4)
+    assert np.allclose(soft["internal.shares"].sum(1), 1, atol=1e-2)
 
 
 def test_windows_are_short_where_every_two_words_are_looked_at(treebank: list[Sentence]) -> None:
@@ -222,7 +223,7 @@ def test_no_sentences() -> None:
 def test_broken_folders(treebank: list[Sentence], tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="cannot be read"):
         load_model(tmp_path)
-    save_model(make_model(OPTIONS[0], treebank, tmp_path))
+    write_folder(make_model(OPTIONS[0], treebank, tmp_path))
     with pytest.raises(FormatError, match="has no weights"):
         load_model(tmp_path)
     (tmp_path / "config.json").write_text('{"format": 99}')

@@ -4,16 +4,16 @@ This is the only writer of README.md. Training, calibration and packaging each c
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from hexatagger.errors import ConfigError, FormatError
+from hexatagger.formats.files import reading
 from hexatagger.model.config import to_toml
 from hexatagger.model.folder import CARD, README, read_json, write_file, write_json
 from hexatagger.model.temperature import JUDGED, Calibration
-from hexatagger.model.values import build
+from hexatagger.model.values import build, checking
 
 Kept = Literal["int8", "fp32"]
 """Precision of the network in a package."""
@@ -38,11 +38,8 @@ class DataFile:
     @classmethod
     def read(cls, part: Part, path: Path) -> Self:
         """Name and digest a file."""
-        try:
-            with Path(path).open("rb") as file:
-                return cls(part, Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())
-        except OSError as error:
-            raise FormatError(f"cannot be read: {error.strerror}", source=str(path)) from None
+        with reading(str(path)), Path(path).open("rb") as file:
+            return cls(part, Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +47,9 @@ class Packaged:
     """The scores of a package as it is, F1 in percent."""
 
     precision: Kept
-    words: dict[str, float] = field(default_factory=dict)
-    """Given the words of dev."""
-    text: dict[str, float] = field(default_factory=dict)
-    """Given the raw text of dev; empty without a segmenter."""
-    command: str = ""
-    """The command that makes this package again."""
+    words: dict[str, float] = field(default_factory=dict)  # given the words of dev
+    text: dict[str, float] = field(default_factory=dict)  # given the raw text of dev; empty without a segmenter
+    command: str = ""  # the command that makes this package again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,24 +60,17 @@ class Card:
     language: str = ""
     description: str = ""
     licence: str = ""
-    version: str = ""
-    """Version of hexatagger that trained the model."""
+    version: str = ""  # of hexatagger, when it trained the model
     encoder: str = ""
     parameters: int = 0
-    scores: dict[str, float] = field(default_factory=dict)
-    """Scores on dev in training: gold words, CoNLL-18 metric, percent."""
-    epoch: int = 0
-    """The epoch that was kept, the best one by LAS on dev,"""
+    scores: dict[str, float] = field(default_factory=dict)  # on dev: gold words, CoNLL-18 metric, percent
+    epoch: int = 0  # the epoch that was kept, the best one by LAS on dev
     epochs: int = 0
-    """out of so many."""
     minutes: float = 0.0
-    gigabytes: float = 0.0
-    """Peak memory of training; 0 where it is not known."""
+    gigabytes: float = 0.0  # peak memory of training; 0 where it is not known
     data: tuple[DataFile, ...] = ()
-    notes: str = ""
-    """A paragraph below the data."""
-    recipe: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """`[model]` and `[training]` of the recipe."""
+    notes: str = ""  # a paragraph below the data
+    recipe: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[model]` and `[training]`
     calibration: Calibration | None = None
     package: Packaged | None = None
 
@@ -92,10 +79,8 @@ def read_card(folder: Path) -> Card | None:
     """Read the facts; None for a folder that has none."""
     if not (folder / CARD).is_file():
         return None
-    try:
+    with checking(str(folder / CARD)):
         return build(Card, read_json(folder / CARD), "card")
-    except ConfigError as error:
-        raise FormatError(str(error), source=str(folder / CARD)) from None
 
 
 def write_card(folder: Path, card: Card) -> None:
@@ -114,6 +99,9 @@ def update_card(folder: Path, *, calibration: Calibration | None = None, package
 def render(card: Card) -> str:
     """Return the text of README.md."""
     size = f"{card.parameters / 1e6:.1f} million parameters"
+    memory = f" and {card.gigabytes:.1f} GB of memory" if card.gigabytes else ""
+    head = {name: getattr(card, name) for name in ("title", "language", "description", "licence")}
+    files = [[_PARTS[each.part], each.name, f"`{each.sha256}`"] for each in card.data]
     parts = [
         f"# {card.title or 'A hexatagger model'}",
         f"A dependency parser: encoder `{card.encoder}`, {size}, trained with hexatagger {card.version}.",
@@ -124,52 +112,32 @@ def render(card: Card) -> str:
         *(_package(card.package) if card.package else ()),
         *(_calibration(card.calibration) if card.calibration else ()),
         "## Data",
-        _table(
-            ["part", "file", "SHA-256"],
-            [[_PARTS[each.part], each.name, f"`{each.sha256}`"] for each in card.data],
-            left=3,
-        ),
+        _table(["part", "file", "SHA-256"], files, left=3),
         card.notes,
         "## Licence",
         card.licence or "Not stated. Whoever passes this model on is bound by the licences of treebank and encoder.",
         "## Recipe",
-        f"Trained in {card.minutes:.0f} minutes"
-        + (f" and {card.gigabytes:.1f} GB of memory" if card.gigabytes else "")
-        + " with `hexatagger train` and this recipe:",
-        f"```toml\n{_recipe(card).rstrip()}\n```",
+        f"Trained in {card.minutes:.0f} minutes{memory} with `hexatagger train` and this recipe:",
+        f"```toml\n{to_toml(card.recipe | {'card': head}).rstrip()}\n```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _recipe(card: Card) -> str:
-    """Write the recipe with its section `[card]`, which is the head of the card itself."""
-    own = {name: getattr(card, name) for name in ("title", "language", "description", "licence")}
-    return to_toml(card.recipe | {"card": own})
 
 
 def _package(package: Packaged) -> list[str]:
     """Render what is said about a package."""
     bits = {"int8": 8, "fp32": 32}[package.precision]
     parts = ["## Scores of this package on dev", f"As it is here, in {bits} bits, by `hexatagger evaluate`."]
-    given: Mapping[str, Mapping[str, float]] = {"words": package.words, "text": package.text}
-    names = list(package.text or package.words)
-    rows = [
-        [name, *(f"{scores[each]:.2f}" if each in scores else "" for each in names)]
-        for name, scores in given.items()
-        if scores
-    ]
-    if rows:
+    given = [(name, scores) for name, scores in (("words", package.words), ("text", package.text)) if scores]
+    if names := list(package.text or package.words):
+        rows = [[name, *(f"{own[each]:.2f}" if each in own else "" for each in names)] for name, own in given]
         parts.append(_table(["given", *names], rows, left=1))
     return [*parts, f"Made with `{package.command}`."] if package.command else parts
 
 
 def _calibration(found: Calibration) -> list[str]:
     """Render what is said about probabilities."""
-    warm = found.temperature
-    rows = [
-        [name, f"{100 * old:.2f} %", f"{100 * new:.2f} %"]
-        for name, old, new in zip(JUDGED, found.before, found.after, strict=False)
-    ]
+    warm, errors = found.temperature, zip(JUDGED, found.before, found.after, strict=False)
+    rows = [[name, f"{100 * old:.2f} %", f"{100 * new:.2f} %"] for name, old, new in errors]
     return [
         "## Probabilities",
         f"For probabilities, scores of tags are divided by a temperature of {warm.tags:g}, those of relations by "

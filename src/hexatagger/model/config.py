@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from hexatagger.errors import ConfigError, FormatError
-from hexatagger.model.values import build, check_fields, check_keys
+from hexatagger.formats.files import read_text
+from hexatagger.model.values import build, check_fields, check_keys, check_range
 
 CHARACTERS = "characters"
 """Name of the encoder that is trained from the treebank alone."""
@@ -79,21 +80,14 @@ class ModelConfig:
             raise ConfigError(f"model.tasks names a task twice: {', '.join(self.tasks)}")
         if not self.encoder:
             raise ConfigError(f"model.encoder is empty: name a folder, a Hugging Face model or '{CHARACTERS}'")
-        _check_range("model", self, least=1, names=("layers", "pos_width", "lstm_width", "char_width"))
-        _check_range("model", self, least=2, names=("char_buckets",))
-        _check_range("model", self, least=0, names=("lstm_layers", "hidden", "pointers"))
+        check_range("model", self, "layers", "pos_width", "lstm_width", "char_width", least=1)
+        check_range("model", self, "char_buckets", least=2)
+        check_range("model", self, "lstm_layers", "hidden", "pointers")
+        check_range("model", self, "dropout", "piece_dropout", most=0.99)
         if self.pointers and not self.hidden:
-            raise ConfigError(
-                "model.pointers needs a hidden layer above it: set model.hidden too, or model.pointers to 0"
-            )
+            raise ConfigError("model.pointers needs a hidden layer above it: set model.hidden too, or pointers to 0")
         if self.relations == "pairs" and not self.pointers:
-            raise ConfigError(
-                "model.relations 'pairs' needs to know the heads: set model.pointers too, or model.relations to "
-                "'separate'"
-            )
-        for name in ("dropout", "piece_dropout"):
-            if not 0 <= (share := getattr(self, name)) < 1:
-                raise ConfigError(f"model.{name} {share} is not between 0 and 1")
+            raise ConfigError("model.relations 'pairs' needs to know the heads: set model.pointers too, or 'separate'")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,12 +137,10 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         check_fields("training", self)
-        _check_range("training", self, least=1, names=("epochs", "batch", "rare"))
-        zero = ("rate", "head_rate", "weight_decay", "clip", "task_weight", "pointer_weight", "seed", "patience")
-        _check_range("training", self, least=0, names=(*zero, "checkpoint_minutes"))
-        for name in ("warmup", "average", "teacher_weight"):
-            if not 0 <= (value := getattr(self, name)) <= 1:
-                raise ConfigError(f"training.{name} {value} is not between 0 and 1")
+        check_range("training", self, "epochs", "batch", "rare", least=1)
+        check_range("training", self, "rate", "head_rate", "weight_decay", "clip", "task_weight", "pointer_weight")
+        check_range("training", self, "seed", "patience", "checkpoint_minutes")
+        check_range("training", self, "warmup", "average", "teacher_weight", most=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,31 +156,19 @@ class CardConfig:
     licence: str = ""
     """Licence of the model; those of the treebank and of the encoder bind it."""
 
-    def __post_init__(self) -> None:
-        check_fields("card", self)
-
 
 @dataclass(frozen=True, slots=True)
 class PieceConfig:
     """How an encoder wants its pieces: `pieces` in config.json."""
 
-    before: tuple[int, ...]
-    """Special pieces before a sentence."""
-    after: tuple[int, ...]
-    """Special pieces after it; XLNet has all of its special pieces here."""
-    unknown: int
-    """The piece for a word that maps to none."""
+    before: tuple[int, ...]  # special pieces before a sentence
+    after: tuple[int, ...]  # and after it; XLNet has all of its special pieces here
+    unknown: int  # the piece for a word that maps to none
     pad: int
-    """The padding piece."""
-    limit: int
-    """Number of pieces that the encoder reads at once, special ones included."""
+    limit: int  # number of pieces that the encoder reads at once, special ones included
 
     def __post_init__(self) -> None:
-        check_fields("pieces", self)
-        for name in ("before", "after", "unknown", "pad", "limit"):
-            value = getattr(self, name)
-            if not all(0 <= each < 2**31 for each in (value if isinstance(value, tuple) else (value,))):
-                raise ConfigError(f"pieces.{name} {value} is not between 0 and 2^31")
+        check_range("pieces", self, "before", "after", "unknown", "pad", "limit", most=2**31 - 1)
 
 
 @dataclass(frozen=True)
@@ -241,13 +221,7 @@ class Recipe:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read the TOML file of a recipe."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise FormatError(f"cannot be read: {error.strerror}", source=str(path)) from None
-        except UnicodeDecodeError:
-            raise FormatError("is not UTF-8: convert the file to UTF-8", source=str(path)) from None
-        return cls.from_toml(text, source=str(path))
+        return cls.from_toml("".join(read_text(path)), source=str(path))
 
     def with_settings(self, settings: Iterable[str]) -> Self:
         """Change single keys, each given as `section.key=value`; the value is TOML or a bare word.
@@ -274,6 +248,11 @@ class Recipe:
         """Return the recipe with another encoder."""
         return replace(self, model=replace(self.model, encoder=encoder))
 
+    def portable(self) -> Self:
+        """Return the recipe for files: the encoder's folder without its path, which means nothing elsewhere."""
+        folder = Path(self.model.encoder)
+        return self.with_encoder(folder.resolve().name) if folder.is_dir() else self
+
 
 def to_toml(sections: Mapping[str, Mapping[str, Any]]) -> str:
     """Write sections of plain values as TOML."""
@@ -282,10 +261,3 @@ def to_toml(sections: Mapping[str, Mapping[str, Any]]) -> str:
         rows = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())
         lines += [f"[{section}]", *rows, ""]
     return "\n".join(lines)
-
-
-def _check_range(section: str, config: ModelConfig | TrainConfig, *, least: int, names: Iterable[str]) -> None:
-    """Raise ConfigError if one of these numbers is below the least."""
-    for name in names:
-        if (value := getattr(config, name)) < least:
-            raise ConfigError(f"{section}.{name} {value} is too small: at least {least}")

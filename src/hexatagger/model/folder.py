@@ -26,7 +26,7 @@ from hexatagger.formats.files import replacing
 from hexatagger.model.config import CHARACTERS, PieceConfig, Recipe
 from hexatagger.model.labels import Labels
 from hexatagger.model.temperature import Temperature
-from hexatagger.model.values import build, checked
+from hexatagger.model.values import build, checked, checking, parse_json
 
 FORMAT = 1
 """Version of the folder's format; a folder with a greater one was written by a newer hexatagger."""
@@ -54,12 +54,10 @@ class ModelFolder:
     path: Path
     recipe: Recipe
     labels: Labels
+    # of a pretrained encoder; None for "characters"
     piece_config: PieceConfig | None = None
-    """How words are cut into pieces; None for the encoder "characters"."""
-    tokenizer: str | None = None
-    """Text of tokenizer.json; None for the encoder "characters"."""
+    tokenizer: str | None = None  # text of tokenizer.json
     encoder_config: dict[str, Any] | None = None
-    """Configuration of a pretrained encoder."""
     temperature: Temperature = field(default_factory=Temperature)
 
 
@@ -77,7 +75,7 @@ def read_folder(path: str | Path) -> ModelFolder:
         message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer one"
         raise FormatError(message, source=source)
     labels = Labels.from_json(read_file(place / LABELS), source=str(place / LABELS))
-    try:
+    with checking(source):
         recipe = Recipe.from_dict({key: values[key] for key in ("model", "training", "card") if key in values})
         pretrained = recipe.model.encoder != CHARACTERS
         pieces = build(PieceConfig, values.get("pieces", {}), "pieces") if pretrained else None
@@ -86,10 +84,19 @@ def read_folder(path: str | Path) -> ModelFolder:
         for task in recipe.model.tasks:
             if task not in labels.tasks:
                 raise ConfigError(f"model.tasks has '{task}', but {LABELS} has no label set 'task.{task}'")
-    except ConfigError as error:
-        raise FormatError(str(error), source=source) from None
     tokenizer = read_file(place / TOKENIZER) if pretrained else None
     return ModelFolder(place, recipe, labels, pieces, tokenizer, encoder, temperature)
+
+
+def write_folder(model: ModelFolder) -> None:
+    """Write what `read_folder` reads, except temperatures; networks and weights are not written."""
+    model.path.mkdir(parents=True, exist_ok=True)
+    pieces = asdict(model.piece_config) if model.piece_config else None
+    described = {"pieces": pieces, "encoder": model.encoder_config}
+    write_json(model.path / CONFIG, {"format": FORMAT, **model.recipe.portable().to_dict(), **described})
+    write_file(model.path / LABELS, model.labels.to_json())
+    if model.tokenizer is not None:
+        write_file(model.path / TOKENIZER, model.tokenizer)
 
 
 def check_links(folder: Path) -> None:
@@ -132,15 +139,7 @@ def read_file(path: Path) -> str:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object of a model folder."""
-    try:
-        values = json.loads(read_file(path))
-    except FormatError:
-        raise
-    except (ValueError, RecursionError) as error:  # subtle: numbers of thousands of digits are a bare ValueError
-        raise FormatError(f"is not JSON: {error}", source=str(path)) from None
-    if not isinstance(values, dict):
-        raise FormatError("is not a JSON object", source=str(path))
-    return values
+    return parse_json(read_file(path), str(path))
 
 
 def write_file(path: Path, text: str) -> None:

@@ -6,11 +6,12 @@ lifted words, one set per further task (`upos`, `xpos`, `feats`, `lemma`) and on
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hexatagger.errors import FormatError
+from hexatagger.errors import ConfigError, FormatError
+from hexatagger.model.values import checked, checking, parse_json
 from hexatagger.tags.lemma import apply_script
 from hexatagger.tags.projective import split_mark
 
@@ -22,8 +23,8 @@ class LabelSet:
     """Strings with ids from 0 up.
 
     >>> labels = LabelSet(["nsubj", "root"])
-    >>> labels.id("root"), labels[0], labels.id("obj"), len(labels)
-    (1, 'nsubj', -1, 2)
+    >>> labels.ids(["root", "obj"]), labels[0], len(labels)
+    ([1, -1], 'nsubj', 2)
     """
 
     def __init__(self, strings: Iterable[str]) -> None:
@@ -44,12 +45,8 @@ class LabelSet:
         kept = [string for string, count in counts.items() if count >= least]
         return cls(sorted(kept, key=lambda string: (-counts[string], string)))
 
-    def id(self, string: str) -> int:
-        """Return the id of a string, MISSING if it has none."""
-        return self._ids.get(string, MISSING)
-
     def ids(self, strings: Sequence[str]) -> list[int]:
-        """Return the ids of strings."""
+        """Return the ids of strings, MISSING for those that have none."""
         return [self._ids.get(string, MISSING) for string in strings]
 
     def __getitem__(self, number: int) -> str:
@@ -61,13 +58,8 @@ class LabelSet:
     def __iter__(self) -> Iterator[str]:
         return iter(self.strings)
 
-    def __contains__(self, string: object) -> bool:
-        return string in self._ids
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LabelSet) and self.strings == other.strings
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"LabelSet({list(self.strings)!r})"
@@ -116,32 +108,19 @@ class Labels:
     @classmethod
     def from_json(cls, text: str, *, source: str = "labels.json") -> Self:
         """Read what `to_json` wrote."""
-        try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"is not JSON: {error}", source=source) from None
-        if not isinstance(values, Mapping):
-            raise FormatError("is not an object of label sets", source=source)
-        for name, strings in values.items():
-            if not isinstance(strings, list) or not all(isinstance(each, str) for each in strings):
-                raise FormatError(f"label set '{name}' is not a list of strings", source=source)
-        for name in ("relations", "roots", "marks", "pos"):
-            if name not in values:
-                raise FormatError(
-                    f"label set '{name}' is missing: the file is incomplete, make the model again", source=source
-                )
-        for name, strings in values.items():
-            if not strings and name not in ("roots", "pos"):
-                raise FormatError(f"label set '{name}' is empty: make the model again", source=source)
-        for script in values.get("task.lemma", ()):
-            try:
-                apply_script("a", script)
-            except (IndexError, ValueError):
-                raise FormatError(f"label set 'task.lemma' has {script!r}, not a lemma script", source=source) from None
-        return cls(
-            LabelSet(values["relations"]),
-            LabelSet(values["marks"]),
-            frozenset(values["roots"]),
-            {name.removeprefix("task."): LabelSet(each) for name, each in values.items() if name.startswith("task.")},
-            LabelSet(values["pos"]),
-        )
+        with checking(source):
+            values = checked(parse_json(text, source), dict[str, tuple[str, ...]], "labels")
+            for name in ("relations", "roots", "marks", "pos"):
+                if name not in values:
+                    raise ConfigError(f"label set '{name}' is missing: the file is incomplete, make the model again")
+            for name, strings in values.items():
+                if not strings and name not in ("roots", "pos"):
+                    raise ConfigError(f"label set '{name}' is empty: make the model again")
+            for script in values.get("task.lemma", ()):
+                try:
+                    apply_script("a", script)
+                except (IndexError, ValueError):
+                    raise ConfigError(f"label set 'task.lemma' has {script!r}, not a lemma script") from None
+        sets = {name: LabelSet(strings) for name, strings in values.items()}
+        tasks = {name.removeprefix("task."): each for name, each in sets.items() if name.startswith("task.")}
+        return cls(sets["relations"], sets["marks"], frozenset(values["roots"]), tasks, sets["pos"])

@@ -1,9 +1,9 @@
 """Temperatures: what scores are divided by before they become probabilities (see `parsing.calibrate`)."""
 
+import math
 from dataclasses import dataclass
 
 from hexatagger.errors import ConfigError
-from hexatagger.model.values import check_fields
 
 JUDGED = ("head", "head and relation")
 """What calibration errors are of."""
@@ -14,14 +14,11 @@ class Temperature:
     """The temperatures of a model; 1 leaves scores as they are."""
 
     tags: float = 1.0
-    """For leaf and internal tags."""
-    relations: float = 1.0
-    """For relations; unused where they are predicted jointly with the leaf tag, since they are tags then."""
+    relations: float = 1.0  # unused where they are predicted jointly with the leaf tag, since they are tags then
 
     def __post_init__(self) -> None:
-        check_fields("temperature", self)
         for name in ("tags", "relations"):
-            if (value := getattr(self, name)) <= 0:
+            if not 0 < (value := getattr(self, name)) < math.inf:
                 raise ConfigError(f"temperature.{name} {value} is not above 0: hexatagger calibrate finds it again")
 
 
@@ -30,10 +27,8 @@ class Calibration:
     """A fitted temperature with the calibration errors before and after."""
 
     temperature: Temperature
-    fitted: int
-    """Number of words that it was fitted on."""
-    words: int
-    """Number of words that it was judged on."""
+    fitted: int  # number of words that it was fitted on
+    words: int  # number of words that it was judged on
     before: tuple[float, ...]
     """Expected calibration error at temperature 1: of heads, and of heads with relations unless these are scored given
     the head, where the network does not put out the probabilities of relations."""

@@ -5,17 +5,38 @@ The files of a model folder may come from anywhere. A wrong value is a ConfigErr
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from hexatagger.errors import ConfigError, check_choice
+from hexatagger.errors import ConfigError, FormatError, check_choice
 
 T = TypeVar("T")
 
 _KINDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 _LARGEST = 2**63
+
+
+def parse_json(text: str, source: str) -> dict[str, Any]:
+    """Parse a file that holds a JSON object; `source` is its name in errors."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:  # subtle: numbers of thousands of digits are a bare ValueError
+        raise FormatError(f"is not JSON: {error}", source=source) from None
+    if not isinstance(values, dict):
+        raise FormatError("is not a JSON object", source=source)
+    return values
+
+
+@contextmanager
+def checking(source: str) -> Iterator[None]:
+    """Turn a ConfigError about the values of a file into a FormatError that names the file."""
+    try:
+        yield
+    except ConfigError as error:
+        raise FormatError(str(error), source=source) from None
 
 
 def build(cls: type[T], values: Any, key: str) -> T:
@@ -48,6 +69,15 @@ def check_fields(section: str, config: Any) -> None:
     hints = get_type_hints(type(config))
     for each in fields(config):
         checked(getattr(config, each.name), hints[each.name], f"{section}.{each.name}")
+
+
+def check_range(section: str, config: Any, *names: str, least: float = 0, most: float = math.inf) -> None:
+    """Raise ConfigError if one of these numbers, or tuples of numbers, is outside the range."""
+    for name in names:
+        value = getattr(config, name)
+        if not all(least <= each <= most for each in (value if isinstance(value, tuple) else (value,))):
+            wrong = f"is not between {least} and {most}" if most < math.inf else f"is too small: at least {least}"
+            raise ConfigError(f"{section}.{name} {value} {wrong}")
 
 
 def check_keys(names: Iterable[str], known: Iterable[str], kind: str, *, prefix: str = "") -> None:

@@ -1,7 +1,6 @@
 """Sentences → batches: targets as ids, windows padded together, batches of similar lengths."""
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -31,11 +30,9 @@ class Example:
     """An encoded sentence."""
 
     windows: list[Window]
-    targets: dict[str, Ints]
-    """Per projection the gold label of every word, IGNORE if there is none."""
+    targets: dict[str, Ints]  # per projection the gold label of every word, IGNORE if there is none
     pos: Ints | None = None
-    soft: dict[str, Soft] = field(default_factory=dict)
-    """Per projection the soft tags of a teacher."""
+    soft: dict[str, Soft] = field(default_factory=dict)  # per projection the soft tags of a teacher
 
 
 @dataclass(slots=True)
@@ -45,10 +42,8 @@ class Batch:
     inputs: dict[str, Tensor]
     targets: dict[str, Tensor]
     soft: dict[str, tuple[Tensor, Tensor]]
-    words: int
-    """Number of words in the loss."""
-    whole: Tensor
-    """Which rows are whole sentences rather than windows of longer ones."""
+    words: int  # number of words in the loss
+    whole: Tensor  # which rows are whole sentences rather than windows of longer ones
 
     def to(self, device: torch.device) -> "Batch":
         """Move everything to a device."""
@@ -75,30 +70,22 @@ def column(word: Word, task: str) -> str:
 def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: int = 1) -> Labels:
     """Collect all label strings of a training set."""
     joint = config.relations == "joint"
-    relations: Counter[str] = Counter()
-    marks: Counter[str] = Counter()
-    at_root: Counter[str] = Counter()
-    elsewhere: Counter[str] = Counter()
-    for sentence in sentences:
-        heads, deprels = lift(sentence.heads, sentence.deprels, config.lift)
-        for head, deprel in zip(heads, deprels, strict=True):
-            base, mark = split_mark(deprel)
-            relations[deprel if joint else base] += 1
-            marks[mark] += 1
-            (elsewhere if head else at_root)[base] += 1
+    arcs = [
+        (head, *split_mark(deprel))
+        for sentence in sentences
+        for head, deprel in zip(*lift(sentence.heads, sentence.deprels, config.lift), strict=True)
+    ]
     tasks: dict[str, LabelSet] = {}
     for task in config.tasks:
         strings = [string for sentence in sentences for word in sentence if (string := column(word, task))]
         tasks[task] = LabelSet.collect(strings, least=rare if task in ("feats", "lemma") else 1)
-    pos = LabelSet([])
-    if config.pos:
-        pos = LabelSet.collect(column(word, config.pos) for sentence in sentences for word in sentence)
+    words = (word for sentence in sentences for word in sentence if config.pos)
     return Labels(
-        LabelSet.collect(relations.elements()),
-        LabelSet([""] if joint else ["", *(mark for mark in LabelSet.collect(marks.elements()) if mark)]),
-        frozenset(base for base in at_root if base not in elsewhere),
+        LabelSet.collect(base + mark if joint else base for _, base, mark in arcs),
+        LabelSet([""] if joint else ["", *LabelSet.collect(mark for _, _, mark in arcs if mark)]),
+        frozenset({base for head, base, _ in arcs if not head} - {base for head, base, _ in arcs if head}),
         tasks,
-        pos,
+        LabelSet.collect(column(word, config.pos) for word in words),
     )
 
 
@@ -179,10 +166,7 @@ def collate(items: Sequence[Item], *, pad: int = 0) -> Batch:
     for row, (example, window) in enumerate(items):
         kept, given = window.kept, slice(*window.keep)
         for name, values in example.targets.items():
-            own = values[given]
-            targets[name][row, kept] = (
-                _within(own, window.start, window.start + len(window)) if name in POINTERS else own
-            )
+            targets[name][row, kept] = _within(window, values[given]) if name in POINTERS else values[given]
         for name, (ids, shares) in soft.items():
             ids[row, kept], shares[row, kept] = (each[given] for each in example.soft[name])
     return Batch(
@@ -198,10 +182,10 @@ def _tensors(arrays: Mapping[str, Ints]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def _within(places: Ints, start: int, stop: int) -> Ints:
+def _within(window: Window, places: Ints) -> Ints:
     """Count places from the start of a window; those outside of it are ignored."""
-    inside = (places > start) & (places <= stop)
-    return np.where(inside, places - start, np.where(places == 0, 0, IGNORE))
+    inside = (places > window.start) & (places <= window.start + len(window))
+    return np.where(inside, places - window.start, np.where(places == 0, 0, IGNORE))
 
 
 def ignore_all(batch: Batch) -> Batch:

@@ -20,10 +20,8 @@ class Encoder:
     """A pretrained encoder with everything that is needed to rebuild it."""
 
     module: nn.Module
-    config: dict[str, Any]
-    """Its own configuration, for `build_encoder`."""
-    tokenizer: str
-    """tokenizer.json, adapted to single words."""
+    config: dict[str, Any]  # its own configuration, for `build_encoder`
+    tokenizer: str  # tokenizer.json, adapted to single words
     pieces: PieceConfig
 
 
@@ -34,8 +32,7 @@ def load_encoder(name: str) -> Encoder:
 
     hf = check_encoder(name)
     with _silence():
-        module = AutoModel.from_pretrained(name, config=hf, dtype=torch.float32)
-    _drop_pooler(module)
+        module = _without_pooler(AutoModel.from_pretrained(name, config=hf, dtype=torch.float32))
     tokenizer = word_tokenizer(_tokenizer_json(name))
     pieces = read_config(tokenizer, limit=_limit(hf), pad=getattr(hf, "pad_token_id", None))
     return Encoder(module, hf.to_diff_dict() | {"model_type": hf.model_type}, tokenizer, pieces)
@@ -46,10 +43,7 @@ def build_encoder(config: dict[str, Any]) -> nn.Module:
     from transformers import AutoConfig, AutoModel
 
     auto: Any = AutoModel
-    plain = {key: value for key, value in config.items() if key != "model_type"}
-    module = auto.from_config(AutoConfig.for_model(config["model_type"], **plain))
-    _drop_pooler(module)
-    return cast("nn.Module", module)
+    return _without_pooler(auto.from_config(AutoConfig.for_model(**config)))
 
 
 def check_encoder(name: str) -> Any:
@@ -108,7 +102,8 @@ def _silence() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _drop_pooler(module: Any) -> None:
-    """Remove the pooling layer of some encoders: nothing here uses it."""
+def _without_pooler(module: Any) -> nn.Module:
+    """Remove the pooling layer that some encoders have: nothing here uses it."""
     if getattr(module, "pooler", None) is not None:
         module.pooler = None
+    return cast("nn.Module", module)

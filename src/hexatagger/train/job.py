@@ -8,7 +8,7 @@ Events go to a callback, and the main process writes them to log.jsonl.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,20 @@ from accelerate.utils import set_seed
 
 from hexatagger import __version__
 from hexatagger.errors import ConfigError, HexataggerError
-from hexatagger.model.card import Card, DataFile, write_card
+from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
-from hexatagger.model.folder import CURVE, LOG, NETWORK, SOFT_TAGS, WEIGHTS, has_segmenter
+from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, SOFT_TAGS, WEIGHTS, has_segmenter
 from hexatagger.parsing.calibrate import calibrate_folder
 from hexatagger.sentence import Sentence
 from hexatagger.train import preflight, teacher
-from hexatagger.train.checkpoint import NOT_SCORES, State, load_finished, remove_checkpoints, save_finished
+from hexatagger.train.checkpoint import NOT_SCORES, State, load_state, remove_checkpoints, save_state
 from hexatagger.train.curve import write_curve
-from hexatagger.train.data import Example, collect_labels, encode
-from hexatagger.train.encoder import load_encoder
+from hexatagger.train.data import collect_labels, encode
+from hexatagger.train.encoder import check_encoder, load_encoder
 from hexatagger.train.loop import Data, Report, fit, make_accelerator
 from hexatagger.train.network import Network
 from hexatagger.train.segmenter.loop import train_segmenter
-from hexatagger.train.weights import Model, load_model, portable
+from hexatagger.train.weights import Model, load_model
 
 _LOGGED = 50  # steps per line of log.jsonl
 
@@ -63,9 +63,12 @@ def train(job: Job, report: Report | None = None) -> State:
     files = _files(job)
     if job.resume:
         preflight.check_same(job.out, job.recipe, files)
-    finished = load_finished(job.out) if job.resume else None
-    if finished and not _missing(job):
-        return finished
+    finished = load_state(job.out / FINISHED) if job.resume and (job.out / FINISHED).is_file() else None
+    if finished:  # what is left is what the folder does not have yet
+        export = job.export and not (job.out / NETWORK).is_file()
+        job = replace(job, export=export, segmenter=job.segmenter and not has_segmenter(job.out))
+        if not (job.export or job.segmenter):
+            return finished
     accelerator.wait_for_everyone()  # subtle: before the main process puts anything there
     with preflight.locked(job.out) if main else nullcontext():
         if finished:
@@ -80,8 +83,8 @@ def train(job: Job, report: Report | None = None) -> State:
             if main:
                 if not finished:
                     describe(model, state, job, files)
-                finish(job, treebank, gold, record, missing=_missing(job) if finished else ["export", "segmenter"])
-                save_finished(state, job.out)
+                finish(job, treebank, gold, record)
+                save_state(state, job.out / FINISHED)
                 remove_checkpoints(job.out)
                 (job.out / SOFT_TAGS).unlink(missing_ok=True)
             record({"event": "end", "best": state.best, "best_epoch": state.best_epoch, "seconds": state.seconds})
@@ -91,22 +94,16 @@ def train(job: Job, report: Report | None = None) -> State:
 
 def _files(job: Job) -> list[DataFile]:
     """Return all files that a job reads, with their digests; of a teacher its weights."""
-    files = [DataFile.read("train", path) for path in job.train] + [DataFile.read("dev", path) for path in job.dev]
-    files += [DataFile.read("unlabelled", path) for path in job.unlabelled]
-    return [*files, DataFile.read("teacher", job.teacher / WEIGHTS)] if job.teacher else files
-
-
-def _missing(job: Job) -> list[str]:
-    """Return what a job asks for besides the parser's weights and its folder does not have yet."""
-    asked = {"export": job.export and not (job.out / NETWORK).is_file()}
-    asked["segmenter"] = job.segmenter and not has_segmenter(job.out)
-    return [name for name, needed in asked.items() if needed]
+    parts: dict[Part, Sequence[Path]] = {"train": job.train, "dev": job.dev, "unlabelled": job.unlabelled}
+    parts["teacher"] = [job.teacher / WEIGHTS] if job.teacher else []
+    return [DataFile.read(part, path) for part, paths in parts.items() for path in paths]
 
 
 def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     """Read the treebanks, check everything, make the network, ask the teacher."""
     recipe = job.recipe
-    preflight.check_recipe(recipe)
+    if recipe.model.encoder != CHARACTERS:
+        check_encoder(recipe.model.encoder)
     gold, dev = preflight.read_treebanks(job.train, job.dev)
     preflight.check_columns(gold, recipe, source=", ".join(map(str, job.train)))
     if job.unlabelled and not job.teacher:
@@ -129,31 +126,24 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     if tutor:
         more = teacher.read_unlabelled(job.unlabelled)
         examples += [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in more]
-        _teach(examples, [*gold, *more], model, tutor, accelerator)
+        place = job.out / SOFT_TAGS
+        if accelerator.is_main_process and not place.is_file():
+            tutor.network.to(accelerator.device)
+            teacher.save_soft(teacher.ask(tutor, [*gold, *more]), place)
+        accelerator.wait_for_everyone()
+        teacher.give(examples, teacher.load_soft(place, [len(sentence) for sentence in (*gold, *more)]), model)
     kept = gold if job.segmenter else []
     return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), kept)
-
-
-def _teach(
-    examples: list[Example], sentences: list[Sentence], model: Model, tutor: Model, accelerator: Accelerator
-) -> None:
-    """Give the examples a teacher's soft tags, which the main process computes and keeps in a file."""
-    place = model.path / SOFT_TAGS
-    if accelerator.is_main_process and not place.is_file():
-        tutor.network.to(accelerator.device)
-        teacher.save_soft(teacher.ask(tutor, sentences), place)
-    accelerator.wait_for_everyone()
-    teacher.give(examples, teacher.load_soft(place, [len(sentence) for sentence in sentences]), model)
 
 
 def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) -> None:
     """Write the model card and the learning curve."""
     best = next(entry for entry in state.history if entry["epoch"] == state.best_epoch)
-    encoder, recipe = portable(model.recipe.model.encoder), model.recipe
+    recipe = model.recipe.portable()
     card = Card(
         **asdict(recipe.card),
         version=__version__,
-        encoder=encoder,
+        encoder=recipe.model.encoder,
         parameters=sum(parameter.numel() for parameter in model.network.parameters()),
         scores={name: value for name, value in best.items() if name not in NOT_SCORES},
         epoch=state.best_epoch,
@@ -162,23 +152,18 @@ def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) ->
         gigabytes=max(entry.get("gigabytes", 0.0) for entry in state.history),
         data=tuple(each for each in files if each.part != "teacher"),
         notes=f"Taught by the model in `{Path(job.teacher).name}`." if job.teacher else "",
-        recipe={name: keys for name, keys in recipe.with_encoder(encoder).to_dict().items() if name != "card"},
+        recipe={name: keys for name, keys in recipe.to_dict().items() if name != "card"},
     )
     write_card(job.out, card)
-    write_curve(state, job.out / CURVE)
+    write_curve(state.history, job.out / CURVE)
 
 
-def finish(
-    job: Job, treebank: Sequence[Sentence], gold: Sequence[Sentence], report: Report, *, missing: Sequence[str]
-) -> None:
-    """Train the segmenter, export and calibrate, as far as they are missing; a failure is a warning.
-
-    Hours of training are not lost because one of these cannot be done.
-    """
-    if job.segmenter and "segmenter" in missing:
+def finish(job: Job, treebank: Sequence[Sentence], gold: Sequence[Sentence], report: Report) -> None:
+    """Train the segmenter, export and calibrate; a failure is a warning, so that hours of training are not lost."""
+    if job.segmenter:
         with _warned(report):
             train_segmenter(treebank, gold, job.out, report=report)
-    if job.export and "export" in missing:
+    if job.export:
         from hexatagger.train.export.onnx import export
 
         with _warned(report):

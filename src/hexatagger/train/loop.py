@@ -17,7 +17,7 @@ from torch import Tensor
 
 from hexatagger.errors import ConfigError
 from hexatagger.model.config import TrainConfig
-from hexatagger.model.folder import WEIGHTS
+from hexatagger.model.folder import WEIGHTS, write_folder
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.train.checkpoint import State, find_checkpoint, load_checkpoint, save_checkpoint
@@ -25,7 +25,7 @@ from hexatagger.train.data import Batch, Example, Item, batches, collate, ignore
 from hexatagger.train.loss import total_loss
 from hexatagger.train.optimizer import make_optimizer, set_rates, start_average, update_average, using
 from hexatagger.train.predict import parse
-from hexatagger.train.weights import Model, save_model, save_weights
+from hexatagger.train.weights import Model, save_weights
 
 Report = Callable[[dict[str, Any]], None]
 """Callback for events: a dictionary with "event" (warning, start, step, epoch, export, calibration, end), "part"
@@ -50,8 +50,7 @@ class Data:
 
 def validate(model: Model, data: Data) -> dict[str, float]:
     """Score dev against its untouched gold, in percent."""
-    system = parse(model.network, data.gold, data.dev, model.labels, pad=model.pad)
-    metrics = evaluate(data.gold, system).metrics
+    metrics = evaluate(data.gold, parse(model, data.gold, data.dev)).metrics
     wanted = [_SCORES[name] for name in ("UAS", "LAS", *model.recipe.model.tasks)]
     return {name: round(metrics[name].f1, 3) for name in wanted}
 
@@ -78,26 +77,34 @@ def fit(
     if not main:  # subtle: each process needs its own dropout masks
         torch.manual_seed(torch.initial_seed() + accelerator.process_index)
     else:
-        save_model(model)
-    began = saved = time.monotonic()
-    before = state.seconds
+        write_folder(model)
+    saved = time.monotonic()
+    began = saved - state.seconds
     for warning in data.warnings:
         report({"event": "warning", "part": "parser", "message": warning})
-    start = {"epochs": config.epochs, "epoch": state.epoch, "sentences": len(data.train)}
-    report({"event": "start", "part": "parser", **start})
+    start = {"event": "start", "part": "parser", "epochs": config.epochs, "epoch": state.epoch}
+    report({**start, "sentences": len(data.train)})
     while state.epoch < config.epochs and not _stopped(state, config):
         plan = batches(data.train, config, epoch=state.epoch)
         loss_sum, words = 0.0, 0
         network.train()
         for items in plan[state.step :]:
             set_rates(optimizer, config, (state.epoch + state.step / len(plan)) / config.epochs)
-            last = _step(network, optimizer, items, model.pad, config, accelerator, loss)
+            batch, size = _share(items, accelerator, model.pad), _words(items)
+            with accelerator.autocast():
+                scores = network(**batch.inputs)
+            # divided by the words of the whole batch: the mean over processes is then that of a single process
+            mean = loss(scores, batch, config) * accelerator.num_processes / size
+            accelerator.backward(mean)
+            if config.clip:
+                accelerator.clip_grad_norm_(network.parameters(), config.clip)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
             state.step, state.steps = state.step + 1, state.steps + 1
             if average is not None:
                 update_average(average, model.network, config.average, state.steps)
-            size = _words(items)
-            loss_sum, words = loss_sum + last * size, words + size
-            state.seconds = before + time.monotonic() - began
+            loss_sum, words = loss_sum + float(mean.detach()) * size, words + size
+            state.seconds = time.monotonic() - began
             done = (state.epoch + state.step / len(plan)) / config.epochs
             progress = {"step": state.step, "of": len(plan), "done": round(done, 5)}
             figures = {"loss": round(loss_sum / words, 4), "seconds": round(state.seconds, 1)}
@@ -108,42 +115,19 @@ def fit(
         state.epoch, state.step = state.epoch + 1, 0
         if main:
             with using(average, model.network):
-                scores = score(model, data)
-            state.seconds = before + time.monotonic() - began
-            entry = {"epoch": state.epoch, "loss": round(loss_sum / max(1, words), 4), **scores}
+                reached = score(model, data)
+            state.seconds = time.monotonic() - began
+            entry = {"epoch": state.epoch, "loss": round(loss_sum / max(1, words), 4), **reached}
             state.history.append(entry | {"seconds": round(state.seconds, 1), "gigabytes": round(_gigabytes(), 2)})
             report({"event": "epoch", "part": "parser", **state.history[-1]})
-            if scores["LAS"] > state.best:
-                state.best, state.best_epoch = scores["LAS"], state.epoch
+            if reached["LAS"] > state.best:
+                state.best, state.best_epoch = reached["LAS"], state.epoch
                 save_weights(average or dict(model.network.state_dict()), out / WEIGHTS)
             save_checkpoint(out, state, model.network, optimizer, average)
             saved = time.monotonic()
         if accelerator.num_processes > 1:
             state.best, state.best_epoch = broadcast_object_list([state.best, state.best_epoch])
     return state
-
-
-def _step(
-    network: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    items: list[Item],
-    pad: int,
-    config: TrainConfig,
-    accelerator: Accelerator,
-    loss: Loss,
-) -> float:
-    """Make one optimizer step; return the loss per word."""
-    batch = _share(items, accelerator, pad)
-    with accelerator.autocast():
-        scores = network(**batch.inputs)
-    # divided by the words of the whole batch: the mean over processes is then that of a single process
-    mean = loss(scores, batch, config) * accelerator.num_processes / _words(items)
-    accelerator.backward(mean)
-    if config.clip:
-        accelerator.clip_grad_norm_(network.parameters(), config.clip)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    return float(mean.detach())
 
 
 def _share(items: list[Item], accelerator: Accelerator, pad: int) -> Batch:

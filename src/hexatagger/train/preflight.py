@@ -3,20 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
+from hexatagger.formats.files import lock
 from hexatagger.model.card import DataFile
-from hexatagger.model.config import CHARACTERS, Recipe
+from hexatagger.model.config import Recipe
 from hexatagger.model.folder import CONFIG, LOCK, LOG, RUN, read_folder, read_json, write_json
 from hexatagger.model.labels import Labels, LabelSet
-from hexatagger.model.values import build
+from hexatagger.model.values import checked, checking
 from hexatagger.sentence import Sentence
 from hexatagger.train.checkpoint import find_checkpoint
-from hexatagger.train.encoder import check_encoder
-from hexatagger.train.weights import portable
 
 _SHOWN = 5  # examples in a warning
 
@@ -57,18 +56,10 @@ def unseen(dev: Sequence[Sentence], train: Sequence[Sentence]) -> list[str]:
     counts = Counter(word.deprel for sentence in dev for word in sentence if word.deprel not in known)
     if not counts:
         return []
-    shown = ", ".join(f"{name} ({count} word{'s' * (count > 1)})" for name, count in counts.most_common(_SHOWN))
-    more = ", …" if len(counts) > _SHOWN else ""
-    plural = "s" * (len(counts) > 1)
-    return [
-        f"dev has {len(counts)} relation{plural} that train does not have and that cannot be predicted: {shown}{more}"
-    ]
-
-
-def check_recipe(recipe: Recipe) -> None:
-    """Raise ConfigError if the encoder cannot be found."""
-    if recipe.model.encoder != CHARACTERS:
-        check_encoder(recipe.model.encoder)
+    shown = [f"{name} ({count} word{'s' * (count > 1)})" for name, count in counts.most_common(_SHOWN)]
+    listed = ", ".join(shown + ["…"] * (len(counts) > _SHOWN))
+    relations = f"{len(counts)} relation{'s' * (len(counts) > 1)}"
+    return [f"dev has {relations} that train does not have and that cannot be predicted: {listed}"]
 
 
 def check_teacher(recipe: Recipe, teacher: Recipe, labels: Labels) -> Labels:
@@ -80,8 +71,7 @@ def check_teacher(recipe: Recipe, teacher: Recipe, labels: Labels) -> Labels:
     missing = [task for task in recipe.model.tasks if task not in labels.tasks]
     if missing:
         raise ConfigError(f"the teacher does not predict {', '.join(missing)}: take it out of model.tasks")
-    tasks: dict[str, LabelSet] = {task: labels.tasks[task] for task in recipe.model.tasks}
-    return Labels(labels.relations, labels.marks, labels.roots, tasks, LabelSet([]))
+    return replace(labels, tasks={task: labels.tasks[task] for task in recipe.model.tasks}, pos=LabelSet([]))
 
 
 def check_output(out: Path, *, resume: bool) -> None:
@@ -99,16 +89,14 @@ def check_same(out: Path, recipe: Recipe, files: Sequence[DataFile]) -> None:
     """Raise ConfigError if the run in the folder was begun with another recipe or other files."""
     advice = "resume with the same one or name another folder"
     if (out / CONFIG).is_file():
-        begun, now = read_folder(out).recipe.to_dict(), recipe.with_encoder(portable(recipe.model.encoder)).to_dict()
+        begun, now = read_folder(out).recipe.to_dict(), recipe.portable().to_dict()
         for section in ("model", "training"):
             for key, value in now[section].items():
                 if (before := begun[section][key]) != value and key != "checkpoint_minutes":
                     raise ConfigError(f"{out} was begun with {section}.{key} = {before!r}, not {value!r}: {advice}")
     if (out / RUN).is_file():
-        try:
-            known = build(_Run, read_json(out / RUN), "run").files
-        except ConfigError as error:
-            raise FormatError(str(error), source=str(out / RUN)) from None
+        with checking(str(out / RUN)):
+            known = checked(read_json(out / RUN).get("files"), tuple[DataFile, ...], "files")
         for part in ("train", "dev", "unlabelled", "teacher"):
             old, new = ([each for each in group if each.part == part] for group in (known, files))
             if [each.sha256 for each in old] != [each.sha256 for each in new]:
@@ -119,26 +107,14 @@ def check_same(out: Path, recipe: Recipe, files: Sequence[DataFile]) -> None:
 
 def save_run(out: Path, files: Sequence[DataFile]) -> None:
     """Write down the files of a run, for `check_same`."""
-    write_json(out / RUN, asdict(_Run(tuple(files))))
-
-
-@dataclass(frozen=True)
-class _Run:
-    files: tuple[DataFile, ...]
+    write_json(out / RUN, {"files": [asdict(each) for each in files]})
 
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
     """Lock the folder against other training runs; the lock ends with the process, however that ends."""
     out.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # no such locks on Windows
-        yield
-        return
-    with (out / LOCK).open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ConfigError(f"{out} is in use by another training run: wait for it or name another folder") from None
+    with (out / LOCK).open("wb") as file:
+        if not lock(file):
+            raise ConfigError(f"{out} is in use by another training run: wait for it or name another folder")
         yield

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from hexatagger.errors import FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.formats.files import read_lines
 from hexatagger.sentence import Sentence
-from hexatagger.train.data import IGNORE, Example, Soft, encode
+from hexatagger.train.data import IGNORE, Example, encode
 from hexatagger.train.network import head_sizes
 from hexatagger.train.pointers import POINTERS
-from hexatagger.train.predict import soft_tags
+from hexatagger.train.predict import Arrays, soft_tags
 from hexatagger.train.weights import Model, load_weights, save_weights
 
 
@@ -33,42 +32,36 @@ def read_unlabelled(files: Sequence[Path]) -> list[Sentence]:
     return sentences
 
 
-def ask(teacher: Model, sentences: Sequence[Sentence]) -> list[dict[str, Soft]]:
-    """Return the teacher's soft tags of every sentence."""
+def ask(teacher: Model, sentences: Sequence[Sentence]) -> list[Arrays]:
+    """Return the teacher's soft tags of every sentence, see `soft_tags`."""
     cutter = teacher.cutter()
     examples = [encode(sentence, teacher.recipe.model, teacher.labels, cutter, gold=False) for sentence in sentences]
-    return soft_tags(teacher.network, examples, pad=teacher.pad)
+    return soft_tags(teacher, examples)
 
 
-def give(examples: Sequence[Example], soft: Sequence[dict[str, Soft]], model: Model) -> None:
+def give(examples: Sequence[Example], soft: Sequence[Arrays], model: Model) -> None:
     """Add the teacher's soft tags to a student's examples; examples without gold get targets that are ignored."""
     heads = list(head_sizes(model.recipe.model, model.labels))
     unheard = set(model.recipe.model.tasks) - set(model.recipe.training.teacher_tasks)
     for example, tags in zip(examples, soft, strict=True):
-        example.soft = {name: tags[name] for name in heads if name not in unheard}
+        example.soft = {name: (tags[f"{name}.ids"], tags[f"{name}.shares"]) for name in heads if name not in unheard}
         words = sum(window.keep[1] - window.keep[0] for window in example.windows)
         for name in (*heads, *(POINTERS if model.recipe.model.pointers else ())):
             if name not in example.targets:
                 example.targets[name] = np.full(words, IGNORE, np.int64)
 
 
-def save_soft(soft: Sequence[dict[str, Soft]], path: Path) -> None:
+def save_soft(soft: Sequence[Arrays], path: Path) -> None:
     """Write a teacher's soft tags, so that a resumed run need not compute them again."""
-    tensors: dict[str, Tensor] = {"words": torch.tensor([len(next(iter(tags.values()))[0]) for tags in soft])}
-    for name in soft[0]:
-        tensors[f"{name}.ids"] = torch.from_numpy(np.concatenate([tags[name][0] for tags in soft]))
-        tensors[f"{name}.shares"] = torch.from_numpy(np.concatenate([tags[name][1] for tags in soft]))
-    save_weights(tensors, path)
+    tensors = {name: torch.from_numpy(np.concatenate([tags[name] for tags in soft])) for name in soft[0]}
+    save_weights(tensors | {"words": torch.tensor([len(next(iter(tags.values()))) for tags in soft])}, path)
 
 
-def load_soft(path: Path, sizes: Sequence[int]) -> list[dict[str, Soft]]:
+def load_soft(path: Path, sizes: Sequence[int]) -> list[Arrays]:
     """Read what `save_soft` wrote, for sentences of these lengths."""
     tensors = load_weights(path)
     if tensors.pop("words").tolist() != list(sizes):
         raise FormatError("has a teacher's tags of other sentences: remove it to compute them again", source=str(path))
     cuts = np.cumsum(sizes)[:-1]
     parts = {name: np.split(tensor.numpy(), cuts) for name, tensor in tensors.items()}
-    names = [name.removesuffix(".ids") for name in parts if name.endswith(".ids")]
-    return [
-        {name: (parts[f"{name}.ids"][row], parts[f"{name}.shares"][row]) for name in names} for row in range(len(sizes))
-    ]
+    return [{name: arrays[row] for name, arrays in parts.items()} for row in range(len(sizes))]

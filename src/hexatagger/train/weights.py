@@ -1,6 +1,6 @@
-"""A model with its torch network: read and written as a model folder (see `model.folder`)."""
+"""A model with its torch network, and weights in files."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -10,17 +10,7 @@ from torch import Tensor
 from hexatagger.errors import FormatError
 from hexatagger.formats.files import replacing
 from hexatagger.model.config import CHARACTERS
-from hexatagger.model.folder import (
-    CONFIG,
-    FORMAT,
-    LABELS,
-    TOKENIZER,
-    WEIGHTS,
-    ModelFolder,
-    read_folder,
-    write_file,
-    write_json,
-)
+from hexatagger.model.folder import CONFIG, WEIGHTS, ModelFolder, read_folder
 from hexatagger.parsing.pieces import Grams, Pieces, make_cutter
 from hexatagger.train.encoder import build_encoder
 from hexatagger.train.network import Network
@@ -40,26 +30,6 @@ class Model(ModelFolder):
     def cutter(self) -> Pieces | Grams:
         """Return what cuts words into pieces for this model."""
         return make_cutter(self.recipe.model, self.tokenizer, self.piece_config)
-
-
-def save_model(model: Model) -> None:
-    """Write everything but the weights to the folder of the model."""
-    model.path.mkdir(parents=True, exist_ok=True)
-    values = {
-        "format": FORMAT,
-        **model.recipe.with_encoder(portable(model.recipe.model.encoder)).to_dict(),
-        "pieces": asdict(model.piece_config) if model.piece_config else None,
-        "encoder": model.encoder_config,
-    }
-    write_json(model.path / CONFIG, values)
-    write_file(model.path / LABELS, model.labels.to_json())
-    if model.tokenizer is not None:
-        write_file(model.path / TOKENIZER, model.tokenizer)
-
-
-def portable(encoder: str) -> str:
-    """Return the name of an encoder for files: a folder without its path, which means nothing elsewhere."""
-    return Path(encoder).resolve().name if Path(encoder).is_dir() else encoder
 
 
 def save_weights(weights: dict[str, Tensor], path: Path) -> None:
