@@ -50,7 +50,9 @@ def serve(models: tuple[str, ...], window: float, **fields: Any) -> None:
     from hexatagger.server import ServerOptions, open_socket
     from hexatagger.server import serve as run
 
-    given = ServerOptions(models=_models(models), window=window / 1000, **fields)  # click names the options like the fields
+    given = ServerOptions(
+        models=_models(models), window=window / 1000, **fields
+    )  # click names the options like the fields
     with open_socket(given) as listener:
         address, taken = listener.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address

@@ -62,7 +62,7 @@ class Parser:
     """A model that is ready to parse: see `load`.
 
     `parse` takes text, `parse_words` lists of words, `parse_sentences` Sentences, and `pipe` a stream of any of these.
-    All four take the same options; `parse_sentences` explains them.
+    They share their options; `parse_sentences` explains them.
     """
 
     def __init__(self, network: OnnxNetwork, *, threads: int | None = None) -> None:
@@ -81,19 +81,35 @@ class Parser:
             )
         return Segmenter.load(self.folder.path, threads=self._threads)
 
-    def parse(self, text: str, **options: Unpack[ParseOptions]) -> list[Sentence]:
+    def parse(
+        self,
+        text: str,
+        *,
+        probabilities: bool = False,
+        k: int = 1,
+        constraints: Sequence[Constraints | None] = (),
+        batch_size: int = 64,
+    ) -> list[Sentence]:
         """Cut text into sentences and words and parse them."""
-        return self.parse_sentences(self.segmenter.segment(text), **options)
+        sentences = self.segmenter.segment(text)
+        return self.parse_sentences(
+            sentences, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
+        )
 
     def parse_words(
         self,
         sentences: Iterable[Sequence[str]],
         *,
+        probabilities: bool = False,
+        k: int = 1,
         constraints: Sequence[Constraints | None] = (),
-        **options: Unpack[ParseOptions],
+        batch_size: int = 64,
     ) -> list[Sentence]:
         """Parse sentences that are lists of words; the words are taken as they are."""
-        return self.parse_sentences(map(_sentence, sentences), constraints=constraints, **options)
+        given = map(_sentence, sentences)
+        return self.parse_sentences(
+            given, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
+        )
 
     def parse_sentences(
         self,

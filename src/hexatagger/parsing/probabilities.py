@@ -176,7 +176,7 @@ def numbered(constraints: Constraints, labels: Labels) -> Constraints:
     """Replace the names of deprels in constraints by their numbers."""
 
     def number(name: str | int) -> int:
-        found = name if isinstance(name, int) else labels.relations.id(name)
+        found = name if isinstance(name, int) else labels.relations.ids([name])[0]
         if found == MISSING:
             known = ", ".join(sorted(labels.relations)[:12])
             raise ConstraintError(f"the model has no relation '{name}': it has {known}, …")
