@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import h11
 import uvicorn
-from uvicorn.main import STARTUP_FAILURE
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
