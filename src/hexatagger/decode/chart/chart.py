@@ -7,13 +7,13 @@ log partition function. The outside pass, `arc_sums`, gives for every arc the su
 O(N⁴) time in O(N) numpy calls, O(N³) memory, one sentence at a time: only for what the lattice cannot do.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from hexatagger.decode.chart.problem import Problem
-from hexatagger.decode.lattice import Bools, Ints, Scores, Tags
+from hexatagger.decode.lattice import Bools, Scores, Tags
 from hexatagger.decode.span_views import walk
 from hexatagger.tags.hexatag import Hexatag
 
@@ -62,11 +62,10 @@ class Chart:
         self.hung = np.full((1, words, words, words), -np.inf)  # begin, end, head outside
         every = np.arange(words)
         self.node[:, every, every, every] = leaves
-        bounds = span_bounds(problem.spans, words) if problem.spans else None
         for size in range(words):
             if size:
                 self._join(size)
-            self._hang(size, bounds)
+            self._hang(size, problem)
 
     @property
     def total(self) -> float:
@@ -84,13 +83,13 @@ class Chart:
                 self.semiring.plus(own, found, out=own)
         _nodes(self.node, size)[...] = node
 
-    def _hang(self, size: int, bounds: tuple[Ints, Ints] | None) -> None:
+    def _hang(self, size: int, problem: Problem) -> None:
         """Attach the nodes of `size` + 1 words to outside words; forbid nodes that break a span constraint."""
         node, behind = _nodes(self.node, size), _behind(self.words, size)
         begin = np.arange(self.words - size)[:, None]
         free = behind | (np.arange(self.words) < begin)
-        if bounds:
-            low, high = (np.diagonal(bound, size)[:, None] for bound in bounds)
+        if problem.bounds:
+            low, high = (np.diagonal(bound, size)[:, None] for bound in problem.bounds)
             heads = begin + np.arange(size + 1)
             node[:, (heads < low) | (heads > high)] = -np.inf
             free &= low < 0
@@ -193,21 +192,3 @@ def _part(table: Scores, part: int, size: int, side: int) -> Scores:
 def _headed_in(nodes: Scores, side: int) -> Scores:
     """View only the words that can head the nodes from one side."""
     return nodes[..., 1:] if side else nodes[..., :-1]
-
-
-def span_bounds(spans: Collection[tuple[int, int]], words: int) -> tuple[Ints, Ints]:
-    """Return the lowest and the highest head of every node, (begin, end) each, counted from 0.
-
-    A node that crosses a span must be headed by a word of the span. The lowest head is −1 if no span is crossed.
-
-    >>> low, high = span_bounds([(2, 3)], 4)
-    >>> int(low[0, 1]), int(high[0, 1]), int(low[0, 2])  # words 1 to 2 cross the span, words 1 to 3 do not
-    (1, 2, -1)
-    """
-    low, high = np.full((words, words), -1), np.full((words, words), words)
-    for first, last in spans:
-        a, b = first - 1, last - 1
-        for crossing in (np.s_[a + 1 : b + 1, b + 1 :], np.s_[:a, a:b]):  # nodes that begin, or end, inside the span
-            np.maximum(low[crossing], a, out=low[crossing])
-            np.minimum(high[crossing], b, out=high[crossing])
-    return low, high

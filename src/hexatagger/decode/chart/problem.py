@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from hexatagger.decode.chart.constraints import Constraints, allowed_arcs, check_constraints
 from hexatagger.decode.heads import heads
-from hexatagger.decode.lattice import HIGHEST, Bools, Scores, Tags, check_scores
+from hexatagger.decode.lattice import HIGHEST, Bools, Ints, Scores, Tags, check_scores
 from hexatagger.decode.limits import CHART, SERVICE
 from hexatagger.errors import DecodeError
 from hexatagger.tags.hexatag import Hexatag
@@ -34,6 +34,8 @@ class Problem:
     """Leaf scores of a word that is the root: (words, 2); None if they are the same."""
     spans: Collection[tuple[int, int]] = ()
     """Spans that must be units, without duplicates and spans that always are (one word, the whole sentence)."""
+    bounds: tuple[Ints, Ints] | None = None
+    """The spans as constraints on nodes, see `span_bounds`; None if there are none."""
 
     def leaves(self, root: int) -> Scores:
         """Return the leaf scores of trees with this root word: (words, 2)."""
@@ -70,6 +72,24 @@ def score(problem: Problem, tags: Tags) -> float:
 def root_word(tree: ArrayLike) -> int:
     """Return the 1-based root word of a tree; 0 if it is empty."""
     return int(np.flatnonzero(np.asarray(tree) == 0).sum() + 1) if np.size(tree) else 0
+
+
+def span_bounds(spans: Collection[tuple[int, int]], words: int) -> tuple[Ints, Ints]:
+    """Return the lowest and the highest head of every node, (begin, end) each, counted from 0.
+
+    A node that crosses a span must be headed by a word of the span. The lowest head is −1 if no span is crossed.
+
+    >>> low, high = span_bounds([(2, 3)], 4)
+    >>> int(low[0, 1]), int(high[0, 1]), int(low[0, 2])  # words 1 to 2 cross the span, words 1 to 3 do not
+    (1, 2, -1)
+    """
+    low, high = np.full((words, words), -1), np.full((words, words), words)
+    for first, last in spans:
+        a, b = first - 1, last - 1
+        for crossing in (np.s_[a + 1 : b + 1, b + 1 :], np.s_[:a, a:b]):  # nodes that begin, or end, inside the span
+            np.maximum(low[crossing], a, out=low[crossing])
+            np.minimum(high[crossing], b, out=high[crossing])
+    return low, high
 
 
 Weigh = Callable[[Scores, list[int], list[int]], Scores]
@@ -121,7 +141,9 @@ def make_problem(
             (root_scores if is_root else scores)[word - 1] += weigh(choices[word - 1], numbers, every)
     spans = [(first, last) for first, last in sorted(set(constraints.spans)) if 0 < last - first < words - 1]
     root_scores = np.where(allowed[0, 1:, None], root_scores, scores)
-    return Problem(scores, nodes[0], arcs, None if np.array_equal(scores, root_scores) else root_scores, spans)
+    differ = not np.array_equal(scores, root_scores)
+    bounds = span_bounds(spans, words) if spans else None
+    return Problem(scores, nodes[0], arcs, root_scores if differ else None, spans, bounds)
 
 
 def deprel_scores(deprel: ArrayLike | None, words: int, root: Collection[int]) -> Scores | None:
