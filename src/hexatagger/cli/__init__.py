@@ -20,15 +20,15 @@ COMMANDS = {
     "serve": "serve:serve",
     "train": "train:train",
     "export": "train:export",
-    "calibrate": "calibrate:calibrate",
+    "calibrate": "train:calibrate",
     "package": "train:package_model",
     "evaluate": "evaluate:evaluate",
     "info": "info:info",
     "draw": "draw:draw",
     "encode": "tags:encode",
     "decode": "tags:decode",
-    "lift": "lift:lift",
-    "unlift": "lift:unlift",
+    "lift": "tags:lift",
+    "unlift": "tags:unlift",
     "stats": "stats:stats",
 }
 """The module and function of each command, in the order of use."""
