@@ -23,7 +23,7 @@ COMMANDS = {
     "calibrate": "train:calibrate",
     "package": "train:package_model",
     "evaluate": "evaluate:evaluate",
-    "info": "info:info",
+    "info": "train:info",
     "draw": "draw:draw",
     "encode": "tags:encode",
     "decode": "tags:decode",

@@ -24,7 +24,7 @@ from hexatagger.formats.files import LONGEST_LINE, File, find_not_utf8, open_bin
 if TYPE_CHECKING:
     from hexatagger.formats.text import Source
     from hexatagger.model.config import Task
-    from hexatagger.parsing.options import ParseOptions, Respected
+    from hexatagger.parsing.options import Respected
     from hexatagger.parsing.parser import Parser
     from hexatagger.sentence import Sentence
 
@@ -73,6 +73,7 @@ def parse(
             raise ConfigError(f"TEXT: {byte}; convert it, or use a UTF-8 terminal")
     from hexatagger.parsing.options import ParseOptions
     from hexatagger.parsing.parser import load
+    from hexatagger.parsing.workers import parse_parallel
 
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
     chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
@@ -82,7 +83,8 @@ def parse(
     sentences = _sentences(parser, source, text, [cast("File", watched.get(name, name)) for name in names])
 
     def parsed(done: int = 0) -> "Iterator[Sentence]":
-        found = _parsed(parser, model, itertools.islice(sentences, done, None), workers, options)
+        todo = itertools.islice(sentences, done, None)
+        found = parse_parallel(model, todo, workers=workers, **options) if workers > 1 else parser.pipe(todo, **options)
         if watched and is_terminal(sys.stderr):
             found = _shown(found, list(watched.values()))
         return found if chosen == "json" else _with_alternatives(found)
@@ -132,47 +134,24 @@ def _sentences(
         yield from read_plain(part, source, lambda: parser.segmenter)
 
 
-def _parsed(
-    parser: "Parser", model: str, sentences: "Iterator[Sentence]", workers: int, options: "ParseOptions"
-) -> "Iterator[Sentence]":
-    if workers > 1:
-        from hexatagger.parsing.workers import parse_parallel
+def _write(sentences: "Iterable[Sentence]", target: Output, stream: IO[str]) -> None:
+    """Write all sentences."""
+    from shutil import get_terminal_size
 
-        yield from parse_parallel(model, sentences, workers=workers, **options)
-    else:
-        yield from parser.pipe(sentences, **options)
-
-
-def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
-    """Return the function that formats a sentence."""
+    from hexatagger.draw import draw_html_parts, draw_text
     from hexatagger.formats.conllu import format_sentence
     from hexatagger.formats.tagfile import format_tagged
 
-    if target == "conllu":
-        return format_sentence
-    if target == "tags":
-        return lambda sentence: format_tagged(sentence, scheme="head+path")
-    if target == "json":
-        return lambda sentence: json.dumps(sentence.to_dict(), ensure_ascii=False) + "\n"
-    if target == "svg":
-        return lambda sentence: sentence.to_svg() + "\n"
-    from shutil import get_terminal_size
-
-    from hexatagger.draw import draw_text
-
     terminal = stream.isatty()
     width = get_terminal_size().columns if terminal else None
-    return lambda sentence: draw_text(sentence, width=width, color=terminal) + "\n\n"
-
-
-def _write(sentences: "Iterator[Sentence]", target: Output, stream: IO[str]) -> None:
-    """Write all sentences."""
-    if target == "html":
-        from hexatagger.draw import draw_html_parts
-
-        stream.writelines(draw_html_parts(sentences))
-    else:
-        stream.writelines(map(_formatter(target, stream), sentences))
+    formats: dict[Output, Callable[[Sentence], str]] = {
+        "conllu": format_sentence,
+        "tags": lambda sentence: format_tagged(sentence, scheme="head+path"),
+        "json": lambda sentence: json.dumps(sentence.to_dict(), ensure_ascii=False) + "\n",
+        "svg": lambda sentence: sentence.to_svg() + "\n",
+        "tree": lambda sentence: draw_text(sentence, width=width, color=terminal) + "\n\n",
+    }
+    stream.writelines(draw_html_parts(sentences) if target == "html" else map(formats[target], sentences))
 
 
 def _check_resume(output: str, target: Output, k: int, files: Sequence[str]) -> None:

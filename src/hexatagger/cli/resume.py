@@ -1,7 +1,6 @@
 """Output that survives an interruption: `OUTPUT.partial` grows, and gets its name when it is complete.
 
-`OUTPUT.partial.json` records what the partial file was made from and with, so that a run with another input, model or
-option does not continue it. A lock keeps a second process from writing the same file.
+`OUTPUT.partial.json` records what it was made from and with; a run with another input, model or option is refused.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""`hexatagger encode`, `decode`, `lift` and `unlift`: trees to hexatags or projective trees, and back; no model needed."""
+"""`hexatagger encode`, `decode`, `lift` and `unlift`: trees to hexatags or projective trees, and back."""
 
 from collections.abc import Callable
 from typing import get_args

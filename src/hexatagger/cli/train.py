@@ -1,4 +1,4 @@
-"""`hexatagger train`, `export`, `calibrate` and `package`: from a treebank and a recipe to a model folder."""
+"""`hexatagger train`, `export`, `calibrate`, `package` and `info`: model folders."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,6 +163,24 @@ def package_model(
         if scores:
             shown = "  ".join(f"{name} {value:.2f}" for name, value in scores.items())
             click.echo(f"dev, given {given}: {shown}", err=True)
+
+
+@click.command()
+@click.argument("model", default="en")
+def info(model: str) -> None:
+    """Show the card of MODEL: data, licence, scores.
+
+    \b
+      hexatagger info
+      hexatagger info models/cy
+    """
+    from hexatagger.model.folder import README, read_file, read_folder
+    from hexatagger.model.registry import find_model
+
+    folder = read_folder(find_model(model))
+    click.echo(read_file(folder.path / README).rstrip())
+    sizes = {path.name: path.stat().st_size for path in sorted(folder.path.iterdir()) if path.is_file()}
+    click.echo(f"\nFolder {folder.path}: " + ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in sizes.items()))
 
 
 def _show(event: dict[str, Any], progress: "Progress", bar: "TaskID") -> None:

@@ -1,11 +1,8 @@
 """A block of a corpus → a shard: a file of parsed sentences that is complete or absent.
 
-A shard is named after its block (`a.txt` → `a.txt.00000.conllu`, `a.txt.00001.conllu`, …). It is written under a
-temporary name and renamed at the end, so making it twice has the same result as making it once. Anything that could not
-be read or parsed is listed in `a.txt.00000.conllu.problems.jsonl`, which is written first.
-
-A worker that is killed leaves its temporary file behind. The next worker counts these files and gives up at the fifth,
-because a block that kills every worker must not do so for ever.
+A shard is written under a temporary name and renamed at the end, so making it twice has the same result as making it
+once. Anything that could not be read or parsed is listed in `SHARD.problems.jsonl`, which is written first. A worker
+that is killed leaves its temporary file behind. The next one counts these files and gives up at the fifth.
 """
 
 import json
