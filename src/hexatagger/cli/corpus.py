@@ -71,7 +71,10 @@ def corpus(
     )
     with _meter() as show:
         summary = parse_files(files, output, model=model, options=options, address=address, actors=workers, report=show)
-    click.echo(_summary(summary), err=True)
+    kept = f", {summary.kept:,} of them done before" if summary.kept else ""
+    speed = f" in {_clock(summary.seconds)} ({summary.words / summary.seconds:,.0f} words/s)" if summary.seconds else ""
+    counts = f"{summary.sentences:,} sentences, {summary.words:,} words"
+    click.echo(f"{summary.shards:,} shards{kept}; {counts}{speed}", err=True)
     if summary.failures:
         name, reason = next(iter(summary.failures.items()))
         more = f" (and {len(summary.failures) - 1} more)" if len(summary.failures) > 1 else ""
@@ -80,12 +83,6 @@ def corpus(
         more = f" (and {summary.problems - 1:,} more)" if summary.problems > 1 else ""
         where = f"*.problems.jsonl in {output} lists all of them, and the rest is parsed"
         raise HexataggerError(f"{summary.examples[0]}{more}; {where}")
-
-
-def _summary(summary: "Summary") -> str:
-    kept = f", {summary.kept:,} of them done before" if summary.kept else ""
-    speed = f" in {_clock(summary.seconds)} ({summary.words / summary.seconds:,.0f} words/s)" if summary.seconds else ""
-    return f"{summary.shards:,} shards{kept}; {summary.sentences:,} sentences, {summary.words:,} words{speed}"
 
 
 def _clock(seconds: float) -> str:

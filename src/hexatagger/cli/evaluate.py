@@ -71,7 +71,15 @@ def evaluate(
     if (system is None) == (model is None):
         raise ConfigError("give either SYSTEM or --model: what is to be scored?")
     if system is None:
-        result = _parse_and_score(gold, model or "", metric, roots, source)
+        from hexatagger.formats.conllu import read_conllu
+        from hexatagger.formats.text import ud_text
+        from hexatagger.parsing.parser import load
+        from hexatagger.scoring.evaluate import evaluate as score
+
+        parser = load(model or "")
+        sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
+        parsed = parser.parse(ud_text(sentences)) if source == "text" else parser.parse_sentences(sentences)
+        result = score(sentences, parsed, metric=metric, names=(gold, f"model {model}"))
     elif source in ("words", "text"):
         raise ConfigError(f"--from {source} goes with --model: it says what the model is given")
     else:
@@ -80,19 +88,6 @@ def evaluate(
         click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
     else:
         click.echo("\n\n".join(_tables(result, by_length, by_relation)))
-
-
-def _parse_and_score(gold: str, model: str, metric: "Metric", roots: "Roots", source: str) -> "Evaluation":
-    """Parse the words of a gold file, or its raw text, and score the result."""
-    from hexatagger.formats.conllu import read_conllu
-    from hexatagger.formats.text import ud_text
-    from hexatagger.parsing.parser import load
-    from hexatagger.scoring.evaluate import evaluate as score
-
-    parser = load(model)
-    sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
-    parsed = parser.parse(ud_text(sentences)) if source == "text" else parser.parse_sentences(sentences)
-    return score(sentences, parsed, metric=metric, names=(gold, f"model {model}"))
 
 
 def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[str]:

@@ -87,7 +87,7 @@ def parse(
         found = parse_parallel(model, todo, workers=workers, **options) if workers > 1 else parser.pipe(todo, **options)
         if watched and is_terminal(sys.stderr):
             found = _shown(found, list(watched.values()))
-        return found if chosen == "json" else _with_alternatives(found)
+        return found if chosen == "json" else (tree for each in found for tree in (each, *each.alternatives))
 
     if not resume:
         with open_output(output) as stream:
@@ -97,7 +97,12 @@ def parse(
     from hexatagger.cli.resume import open_resumable
     from hexatagger.parsing.fingerprint import input_digest, model_digest
 
-    _check_resume(output, chosen, k, names)
+    if k > 1:
+        raise ConfigError("--resume and --k exclude each other: sentences could not be counted")
+    if output in ("", "-") or chosen not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
+        raise ConfigError("--resume needs a plain output file (-o) of conllu, json or tags")
+    if "-" in names:
+        raise ConfigError("--resume cannot read standard input a second time: name files with --file")
     made_with = {
         "input": input_digest(text, [Path(name) for name in names]),
         "model": model_digest(parser.folder.path),
@@ -106,13 +111,6 @@ def parse(
     }
     with open_resumable(output, made_with, json_lines=chosen == "json") as (stream, done):
         _write(parsed(done), chosen, stream)
-
-
-def _with_alternatives(sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
-    """Yield each sentence, followed by its alternatives."""
-    for sentence in sentences:
-        yield sentence
-        yield from sentence.alternatives
 
 
 def _sentences(
@@ -152,16 +150,6 @@ def _write(sentences: "Iterable[Sentence]", target: Output, stream: IO[str]) -> 
         "tree": lambda sentence: draw_text(sentence, width=width, color=terminal) + "\n\n",
     }
     stream.writelines(draw_html_parts(sentences) if target == "html" else map(formats[target], sentences))
-
-
-def _check_resume(output: str, target: Output, k: int, files: Sequence[str]) -> None:
-    """Raise ConfigError where an interrupted run could not be continued."""
-    if k > 1:
-        raise ConfigError("--resume and --k exclude each other: sentences could not be counted")
-    if output in ("", "-") or target not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
-        raise ConfigError("--resume needs a plain output file (-o) of conllu, json or tags")
-    if "-" in files:
-        raise ConfigError("--resume cannot read standard input a second time: name files with --file")
 
 
 class _Watched:

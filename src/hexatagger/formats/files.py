@@ -205,14 +205,12 @@ def lock(file: IO[bytes]) -> bool:
     """Lock an open file until it is closed; return whether no other process has it locked. Always true on Windows."""
     try:
         import fcntl
-    except ImportError:
-        return True
-    try:
+
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
-        return True
+    except (ImportError, OSError):  # Windows; a file system without locks
+        pass
     return True
 
 
