@@ -29,7 +29,7 @@ def shell(command: str, **environment: str) -> "subprocess.CompletedProcess[byte
         ("encode '{file}' -o /dev/full", b"Error: /dev/full: cannot be written: No space left on device"),
         ("encode '{file}' -o /proc/new", b"Error: /proc/new: cannot be written:"),
         ("package . '{file}/below'", b"Error: "),
-        ("parse --from words $'caf\\xe9'", b"Error: TEXT is not UTF-8: byte 0xe9"),
+        ("parse --from words $'caf\\xe9'", b"Error: TEXT: byte 0xe9 is not UTF-8"),
         ("parse --from words -f $'caf\\xe9'", b"cannot be read: No such file or directory"),
         ("encode $'caf\\xe9'", b"cannot be read: No such file or directory"),
         ("draw '{file}' --sentence $'caf\\xe9'", b"Error: "),

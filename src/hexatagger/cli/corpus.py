@@ -1,15 +1,18 @@
 """`hexatagger corpus`: files of any number and size, parsed on a Ray cluster into a folder of shards."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from hexatagger.cli.options import Input, model_option, parsing, source_option
+from hexatagger.cli.options import choice, model_option, parsing, progress_bar, source_option
 from hexatagger.errors import ConfigError, HexataggerError
 
 if TYPE_CHECKING:
-    from hexatagger.integrations.ray import Progress, Summary
+    from hexatagger.formats.text import Source
+    from hexatagger.integrations.ray import Summary
     from hexatagger.model.config import Task
     from hexatagger.parsing.options import Respected
 
@@ -21,14 +24,7 @@ _SECONDS = 30  # between two lines of progress where standard error is not a ter
 @click.option("-o", "--output", required=True, help="Folder for the shards; an interrupted job continues there.")
 @model_option
 @source_option
-@click.option(
-    "--to",
-    "target",
-    type=click.Choice(["conllu", "json", "tags", "parquet"]),
-    default="conllu",
-    show_default=True,
-    help="What to write.",
-)
+@choice("--to", "target", of=["conllu", "json", "tags", "parquet"], default="conllu", text="What to write.")
 @click.option(
     "--text-column", default="text", show_default=True, help="The column of JSON lines or Parquet that has the text."
 )
@@ -40,7 +36,7 @@ def corpus(
     files: tuple[str, ...],
     output: str,
     model: str,
-    source: Input,
+    source: "Source",
     target: Literal["conllu", "json", "tags", "parquet"],
     text_column: str,
     gz: bool,
@@ -73,11 +69,12 @@ def corpus(
         packed=gz,
         parsing=ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k),
     )
-    with _Meter() as meter:
-        summary = parse_files(
-            files, output, model=model, options=options, address=address, actors=workers, report=meter.show
-        )
-    click.echo(_summary(summary), err=True)
+    with _meter() as show:
+        summary = parse_files(files, output, model=model, options=options, address=address, actors=workers, report=show)
+    kept = f", {summary.kept:,} of them done before" if summary.kept else ""
+    speed = f" in {_clock(summary.seconds)} ({summary.words / summary.seconds:,.0f} words/s)" if summary.seconds else ""
+    counts = f"{summary.sentences:,} sentences, {summary.words:,} words"
+    click.echo(f"{summary.shards:,} shards{kept}; {counts}{speed}", err=True)
     if summary.failures:
         name, reason = next(iter(summary.failures.items()))
         more = f" (and {len(summary.failures) - 1} more)" if len(summary.failures) > 1 else ""
@@ -86,12 +83,6 @@ def corpus(
         more = f" (and {summary.problems - 1:,} more)" if summary.problems > 1 else ""
         where = f"*.problems.jsonl in {output} lists all of them, and the rest is parsed"
         raise HexataggerError(f"{summary.examples[0]}{more}; {where}")
-
-
-def _summary(summary: "Summary") -> str:
-    kept = f", {summary.kept:,} of them done before" if summary.kept else ""
-    speed = f" in {_clock(summary.seconds)} ({summary.words / summary.seconds:,.0f} words/s)" if summary.seconds else ""
-    return f"{summary.shards:,} shards{kept}; {summary.sentences:,} sentences, {summary.words:,} words{speed}"
 
 
 def _clock(seconds: float) -> str:
@@ -104,32 +95,23 @@ def _clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 
-class _Meter:
-    """Shows the progress of a job on standard error: a bar in a terminal, a line now and then elsewhere."""
+@contextmanager
+def _meter() -> "Iterator[Callable[[Summary], None]]":
+    """Show the progress of a job on standard error: a bar in a terminal, a line now and then elsewhere."""
+    last = time.monotonic()
+    with progress_bar() as bar:
+        task = bar.add_task("starting", total=None)
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        def show(summary: "Summary") -> None:
+            nonlocal last
+            done = summary.kept + summary.done
+            line = f"{done:,} of {summary.shards:,} shards"
+            if summary.done:
+                left = summary.seconds / summary.done * (summary.shards - done)
+                line += f", {summary.words / summary.seconds:,.0f} words/s, {_clock(left)} left"
+            bar.update(task, description=line, completed=done, total=summary.shards)
+            if bar.disable and time.monotonic() - last >= _SECONDS:
+                last = time.monotonic()
+                click.echo(line, err=True)
 
-        console = Console(stderr=True)
-        self._terminal, self._last = console.is_terminal, time.monotonic()
-        columns = (BarColumn(), TextColumn("{task.description}"))
-        self._bar = Progress(*columns, console=console, transient=True, disable=not self._terminal)
-        self._task = self._bar.add_task("starting", total=None)
-
-    def __enter__(self) -> "_Meter":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def show(self, progress: "Progress") -> None:
-        """Show the present state."""
-        speed = f", {progress.words / progress.seconds:,.0f} words/s" if progress.seconds else ""
-        left = f", {_clock(progress.left)} left" if progress.left is not None else ""
-        line = f"{progress.done:,} of {progress.shards:,} shards{speed}{left}"
-        self._bar.update(self._task, description=line, completed=progress.done, total=progress.shards)
-        if not self._terminal and time.monotonic() - self._last >= _SECONDS:
-            self._last = time.monotonic()
-            click.echo(line, err=True)
+        yield show

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from hexatagger.cli.options import choice, roots_option
 from hexatagger.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,27 +19,14 @@ if TYPE_CHECKING:
 @click.argument("gold")
 @click.argument("system", required=False)
 @click.option("--model", help="Parse GOLD with this model and score the result, instead of SYSTEM: a folder, or en.")
-@click.option(
-    "--metric",
-    type=click.Choice(["conll18", "ptb", "paper"]),
-    default="conll18",
-    show_default=True,
-    help="What to count: see above.",
-)
-@click.option(
-    "--roots",
-    type=click.Choice(["one", "attach"]),
-    default="one",
-    show_default=True,
-    help="A sentence with several roots, in either file: an error, or hang the later ones under the first.",
-)
-@click.option(
+@choice("--metric", of=["conll18", "ptb", "paper"], default="conll18", text="What to count: see above.")
+@roots_option
+@choice(
     "--from",
     "source",
-    type=click.Choice(["conllu", "conllx", "words", "text"]),
+    of=["conllu", "conllx", "words", "text"],
     default="conllu",
-    show_default=True,
-    help="Format of the files; with --model, words or text says what of GOLD (CoNLL-U) it is given.",
+    text="Format of the files; with --model, words or text says what of GOLD (CoNLL-U) it is given.",
 )
 @click.option("--by-length", is_flag=True, help="Add a table by the length of arcs.")
 @click.option("--by-relation", is_flag=True, help="Add a table by relation.")
@@ -83,7 +71,16 @@ def evaluate(
     if (system is None) == (model is None):
         raise ConfigError("give either SYSTEM or --model: what is to be scored?")
     if system is None:
-        result = _parse_and_score(gold, model or "", metric, roots, source)
+        from hexatagger.formats.conllu import read_conllu
+        from hexatagger.formats.text import ud_text
+        from hexatagger.parsing.parser import load
+        from hexatagger.scoring.evaluate import evaluate as score
+
+        parser = load(model or "")
+        sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
+        parsed = parser.parse(ud_text(sentences)) if source == "text" else parser.parse_sentences(sentences)
+        columns, names = parser.config.tasks, (gold, f"model {model}")
+        result = score(sentences, parsed, metric=metric, columns=columns, names=names)
     elif source in ("words", "text"):
         raise ConfigError(f"--from {source} goes with --model: it says what the model is given")
     else:
@@ -92,19 +89,6 @@ def evaluate(
         click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
     else:
         click.echo("\n\n".join(_tables(result, by_length, by_relation)))
-
-
-def _parse_and_score(gold: str, model: str, metric: "Metric", roots: "Roots", source: str) -> "Evaluation":
-    """Parse the words of a gold file, or its raw text, and score the result."""
-    from hexatagger.formats.conllu import read_conllu
-    from hexatagger.formats.text import ud_text
-    from hexatagger.parsing.parser import load
-    from hexatagger.scoring.evaluate import evaluate as score
-
-    parser = load(model)
-    sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
-    parsed = parser.parse(ud_text(sentences)) if source == "text" else parser.parse_sentences(sentences)
-    return score(sentences, parsed, metric=metric, columns=parser.config.tasks, names=(gold, f"model {model}"))
 
 
 def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[str]:
@@ -124,11 +108,17 @@ def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[st
         if by_length:
             header = ["Arc length", "Gold", "System", "UAS precision", "UAS recall", "LAS precision", "LAS recall"]
             parts = [(name, arcs.uas, arcs.las) for name, arcs in found.by_length.items()]
-            rows = [[name, *_sizes(uas), *_numbers(uas)[:2], *_numbers(las)[:2]] for name, uas, las in parts]
+            rows = [
+                [name, str(uas.gold), str(uas.system), *_numbers(uas)[:2], *_numbers(las)[:2]]
+                for name, uas, las in parts
+            ]
             blocks.append(_table(header, rows))
         if by_relation:
             header = ["Relation", "Gold", "System", "LAS precision", "LAS recall", "F1"]
-            rows = [[name, *_sizes(score), *_numbers(score)[:3]] for name, score in found.by_deprel.items()]
+            rows = [
+                [name, str(score.gold), str(score.system), *_numbers(score)[:3]]
+                for name, score in found.by_deprel.items()
+            ]
             blocks.append(_table(header, rows))
     return [*blocks, *(f"Note: {note}" for note in result.notes)]
 
@@ -152,11 +142,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _numbers(score: "Score") -> list[str]:
     """Print the percentages of a score."""
     return [_number(number) for number in (score.precision, score.recall, score.f1, score.aligned_accuracy)]
-
-
-def _sizes(score: "Score") -> list[str]:
-    """Print how much a score is made of."""
-    return [str(score.gold), str(score.system)]
 
 
 def _number(value: float | None) -> str:

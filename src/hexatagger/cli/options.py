@@ -1,15 +1,40 @@
-"""Options that several commands share."""
+"""Options and other things that several commands share."""
 
-from collections.abc import Callable, Sequence
-from typing import IO, Any, Literal, get_args
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, get_args
 
 import click
 
 from hexatagger.errors import ConfigError
-from hexatagger.formats.conllu import Format
+from hexatagger.formats.conllu import Format, read_conllu
+from hexatagger.formats.text import Source
+from hexatagger.sentence import Sentence
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Command = Callable[..., Any]
-Input = Literal["text", "lines", "words", "conllu", "conllx"]
+Option = Callable[[Command], Command]
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def choice(*names: str, of: Sequence[str], default: str | None = None, text: str) -> Option:
+    """Return an option that takes one of several values; `text` is its help."""
+    return click.option(*names, type=click.Choice(of), default=default, show_default=default is not None, help=text)
+
+
+def add_options(*options: Option) -> Option:
+    """Return a decorator that adds options to a command, in this order."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def _names(*choices: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -25,82 +50,76 @@ def _names(*choices: str) -> Callable[[click.Context, click.Parameter, str], lis
     return read
 
 
+output_option = click.option(
+    "-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]"
+)
+model_option = click.option(
+    "--model", default="en", show_default=True, help="Folder of a model, or en: the one inside the package."
+)
+roots_option = choice(
+    "--roots",
+    of=["one", "attach"],
+    default="one",
+    text="A sentence with several roots: an error, or attach the later ones to the first.",
+)
+source_option = choice(
+    "--from",
+    "source",
+    of=get_args(Source),
+    default="text",
+    text="The input: running text, one sentence per line, words separated by spaces, or a file of words.",
+)
+
+reading = add_options(
+    choice("--from", "format_", of=get_args(Format), default="conllu", text="Format of FILE."), roots_option
+)
+"""The options of every command that reads a treebank."""
+
+parsing = add_options(
+    click.option(
+        "--keep",
+        default="",
+        callback=_names("upos", "xpos", "feats", "lemma"),
+        help="Columns of CoNLL-U input to leave as they are where filled: upos,xpos,feats,lemma.",
+    ),
+    click.option(
+        "--respect",
+        default="",
+        callback=_names("head", "deprel"),
+        help="Columns of CoNLL-U input that the tree must obey where filled: head,deprel.",
+    ),
+    click.option(
+        "--probabilities",
+        is_flag=True,
+        help="Write the probability of each head and of the tree: MISC HeadProb, # tree_prob.",
+    ),
+    click.option(
+        "--k", default=1, show_default=True, type=click.IntRange(1), help="Write the k best trees of each sentence."
+    ),
+)
+"""The options of every command that parses."""
+
+
+def dev_option(text: str, *, required: bool = False) -> Option:
+    """Return the option for files of gold trees; read them with `read_gold`."""
+    return click.option("--dev", "dev_files", type=FILE, multiple=True, required=required, help=f"{text}; repeatable.")
+
+
+def read_gold(files: Iterable[Path]) -> list[Sentence]:
+    """Read the trees of all files."""
+    return [sentence for file in files for sentence in read_conllu(file, roots="one")]
+
+
 def is_terminal(stream: IO[str] | None) -> bool:
     """Return whether a standard stream, which may be closed, is a terminal."""
     return stream is not None and stream.isatty()
 
 
-def add_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
-    """Return a decorator that adds options to a command, in this order."""
+def progress_bar() -> "Progress":
+    """Return a progress bar on standard error, hidden unless that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-output_option = click.option(
-    "-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]"
-)
-
-reading = add_options(
-    [
-        click.option(
-            "--from",
-            "format_",
-            type=click.Choice(get_args(Format)),
-            default="conllu",
-            show_default=True,
-            help="Format of FILE.",
-        ),
-        click.option(
-            "--roots",
-            type=click.Choice(["one", "attach"]),
-            default="one",
-            show_default=True,
-            help="A sentence with several roots: an error, or attach the later ones to the first.",
-        ),
-    ]
-)
-"""The options of every command that reads a treebank."""
-
-model_option = click.option(
-    "--model", default="en", show_default=True, help="Folder of a model, or en: the one inside the package."
-)
-
-source_option = click.option(
-    "--from",
-    "source",
-    type=click.Choice(get_args(Input)),
-    default="text",
-    show_default=True,
-    help="The input: running text, one sentence per line, words separated by spaces, or a file of words.",
-)
-
-parsing = add_options(
-    [
-        click.option(
-            "--keep",
-            default="",
-            callback=_names("upos", "xpos", "feats", "lemma"),
-            help="Columns of CoNLL-U input to leave as they are where filled: upos,xpos,feats,lemma.",
-        ),
-        click.option(
-            "--respect",
-            default="",
-            callback=_names("head", "deprel"),
-            help="Columns of CoNLL-U input that the tree must obey where filled: head,deprel.",
-        ),
-        click.option(
-            "--probabilities",
-            is_flag=True,
-            help="Write the probability of each head and of the tree: MISC HeadProb, # tree_prob.",
-        ),
-        click.option(
-            "--k", default=1, show_default=True, type=click.IntRange(1), help="Write the k best trees of each sentence."
-        ),
-    ]
-)
-"""The options of every command that parses."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

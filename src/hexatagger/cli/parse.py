@@ -5,19 +5,26 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, cast
+from typing import IO, TYPE_CHECKING, Literal, cast, get_args
 
 import click
 
-from hexatagger.cli.options import Input, is_terminal, model_option, output_option, parsing, source_option
+from hexatagger.cli.options import (
+    choice,
+    is_terminal,
+    model_option,
+    output_option,
+    parsing,
+    progress_bar,
+    source_option,
+)
 from hexatagger.errors import ConfigError
-from hexatagger.formats.files import LONGEST_LINE, File, open_binary, open_output, read_text
+from hexatagger.formats.files import LONGEST_LINE, File, find_not_utf8, open_binary, open_output, read_text
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
+    from hexatagger.formats.text import Source
     from hexatagger.model.config import Task
-    from hexatagger.parsing.options import ParseOptions, Respected
+    from hexatagger.parsing.options import Respected
     from hexatagger.parsing.parser import Parser
     from hexatagger.sentence import Sentence
 
@@ -29,12 +36,7 @@ Output = Literal["tree", "conllu", "json", "tags", "svg", "html"]
 @click.option("-f", "--file", "files", multiple=True, help="File to parse instead of TEXT; repeatable; - is stdin.")
 @model_option
 @source_option
-@click.option(
-    "--to",
-    "target",
-    type=click.Choice(["tree", "conllu", "json", "tags", "svg", "html"]),
-    help="What to write.  [default: tree in a terminal, conllu elsewhere]",
-)
+@choice("--to", "target", of=get_args(Output), text="What to write.  [default: tree in a terminal, conllu elsewhere]")
 @output_option
 @parsing
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to parse with.")
@@ -43,7 +45,7 @@ def parse(
     text: tuple[str, ...],
     files: tuple[str, ...],
     model: str,
-    source: Input,
+    source: "Source",
     target: Output | None,
     output: str,
     keep: "list[Task]",
@@ -67,24 +69,25 @@ def parse(
     if text and files:
         raise ConfigError("both TEXT and --file are given: give one of them")
     for each in text:
-        if byte := next((character for character in each if "\udc80" <= character <= "\udcff"), ""):
-            raise ConfigError(
-                f"TEXT is not UTF-8: byte 0x{ord(byte) - 0xDC00:02x}; convert it, or use a UTF-8 terminal"
-            )
+        if byte := find_not_utf8(each):
+            raise ConfigError(f"TEXT: {byte}; convert it, or use a UTF-8 terminal")
     from hexatagger.parsing.options import ParseOptions
     from hexatagger.parsing.parser import load
+    from hexatagger.parsing.workers import parse_parallel
 
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
     chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
     parser = load(model, threads=1 if workers > 1 else None)
     names = list(files) or ([] if text else ["-"])
-    meter = _Meter([name for name in files if name != "-"])
-    given: list[File] = ["-" if name == "-" else cast("File", _Watched(name, meter)) for name in names]
-    sentences = _sentences(parser, source, text, given)
+    watched = {name: _Watched(name) for name in files if name != "-"}
+    sentences = _sentences(parser, source, text, [cast("File", watched.get(name, name)) for name in names])
 
     def parsed(done: int = 0) -> "Iterator[Sentence]":
-        counted = meter.count(_parsed(parser, model, itertools.islice(sentences, done, None), workers, options))
-        return counted if chosen == "json" else _with_alternatives(counted)
+        todo = itertools.islice(sentences, done, None)
+        found = parse_parallel(model, todo, workers=workers, **options) if workers > 1 else parser.pipe(todo, **options)
+        if watched and is_terminal(sys.stderr):
+            found = _shown(found, list(watched.values()))
+        return found if chosen == "json" else (tree for each in found for tree in (each, *each.alternatives))
 
     if not resume:
         with open_output(output) as stream:
@@ -94,7 +97,12 @@ def parse(
     from hexatagger.cli.resume import open_resumable
     from hexatagger.parsing.fingerprint import input_digest, model_digest
 
-    _check_resume(output, chosen, k, names)
+    if k > 1:
+        raise ConfigError("--resume and --k exclude each other: sentences could not be counted")
+    if output in ("", "-") or chosen not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
+        raise ConfigError("--resume needs a plain output file (-o) of conllu, json or tags")
+    if "-" in names:
+        raise ConfigError("--resume cannot read standard input a second time: name files with --file")
     made_with = {
         "input": input_digest(text, [Path(name) for name in names]),
         "model": model_digest(parser.folder.path),
@@ -105,17 +113,12 @@ def parse(
         _write(parsed(done), chosen, stream)
 
 
-def _with_alternatives(sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
-    """Yield each sentence, followed by its alternatives."""
-    for sentence in sentences:
-        yield sentence
-        yield from sentence.alternatives
-
-
-def _sentences(parser: "Parser", source: Input, texts: Sequence[str], files: "Sequence[File]") -> "Iterator[Sentence]":
+def _sentences(
+    parser: "Parser", source: "Source", texts: Sequence[str], files: "Sequence[File]"
+) -> "Iterator[Sentence]":
     """Read the input as a stream."""
     from hexatagger.formats.conllu import read_conllu
-    from hexatagger.formats.text import words_of
+    from hexatagger.segment.segmenter import read_plain
 
     if source in ("conllu", "conllx"):
         if texts:
@@ -126,118 +129,50 @@ def _sentences(parser: "Parser", source: Input, texts: Sequence[str], files: "Se
     chunks: list[Iterable[str]] = [[text] for text in texts]
     chunks += [read_text(file) for file in files]  # as it is, so that offsets are those of the file
     for part in chunks:
-        yield from words_of(part) if source == "words" else parser.segmenter.stream(part, lines=source == "lines")
+        yield from read_plain(part, source, lambda: parser.segmenter)
 
 
-def _parsed(
-    parser: "Parser", model: str, sentences: "Iterator[Sentence]", workers: int, options: "ParseOptions"
-) -> "Iterator[Sentence]":
-    if workers > 1:
-        from hexatagger.parsing.workers import parse_parallel
+def _write(sentences: "Iterable[Sentence]", target: Output, stream: IO[str]) -> None:
+    """Write all sentences."""
+    from shutil import get_terminal_size
 
-        yield from parse_parallel(model, sentences, workers=workers, **options)
-    else:
-        yield from parser.pipe(sentences, **options)
-
-
-def _formatter(target: Output, stream: IO[str]) -> "Callable[[Sentence], str]":
-    """Return the function that formats a sentence."""
+    from hexatagger.draw import draw_html_parts, draw_text
     from hexatagger.formats.conllu import format_sentence
     from hexatagger.formats.tagfile import format_tagged
 
-    if target == "conllu":
-        return format_sentence
-    if target == "tags":
-        return lambda sentence: format_tagged(sentence, scheme="head+path")
-    if target == "json":
-        return lambda sentence: json.dumps(sentence.to_dict(), ensure_ascii=False) + "\n"
-    if target == "svg":
-        return lambda sentence: sentence.to_svg() + "\n"
-    from shutil import get_terminal_size
-
-    from hexatagger.draw import draw_text
-
     terminal = stream.isatty()
     width = get_terminal_size().columns if terminal else None
-    return lambda sentence: draw_text(sentence, width=width, color=terminal) + "\n\n"
-
-
-def _write(sentences: "Iterator[Sentence]", target: Output, stream: IO[str]) -> None:
-    """Write all sentences."""
-    if target == "html":
-        from hexatagger.draw import draw_html_parts
-
-        stream.writelines(draw_html_parts(sentences))
-    else:
-        stream.writelines(map(_formatter(target, stream), sentences))
-
-
-def _check_resume(output: str, target: Output, k: int, files: Sequence[str]) -> None:
-    """Raise ConfigError where an interrupted run could not be continued."""
-    if k > 1:
-        raise ConfigError("--resume and --k exclude each other: sentences could not be counted")
-    if output in ("", "-") or target not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
-        raise ConfigError("--resume needs a plain output file (-o) of conllu, json or tags")
-    if "-" in files:
-        raise ConfigError("--resume cannot read standard input a second time: name files with --file")
-
-
-def _bar() -> "Progress":
-    """Return a progress bar on standard error."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
-class _Meter:
-    """Shows progress on standard error, if that is a terminal: bytes read and words parsed."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.read = 0  # bytes
-        self._bar = _bar() if names and is_terminal(sys.stderr) else None
-        if self._bar is not None:
-            paths = [Path(name) for name in names]
-            known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)
-            total = sum(path.stat().st_size for path in paths) if known else None
-            self._task = self._bar.add_task("reading", total=total)
-
-    def count(self, sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
-        """Pass sentences through and show how many."""
-        if self._bar is None:
-            yield from sentences
-            return
-        words = 0
-        with self._bar:
-            for number, sentence in enumerate(sentences):
-                words += len(sentence)
-                if number % 64 == 0:
-                    self._bar.update(self._task, description=f"{words:,} words", completed=self.read)
-                yield sentence
+    formats: dict[Output, Callable[[Sentence], str]] = {
+        "conllu": format_sentence,
+        "tags": lambda sentence: format_tagged(sentence, scheme="head+path"),
+        "json": lambda sentence: json.dumps(sentence.to_dict(), ensure_ascii=False) + "\n",
+        "svg": lambda sentence: sentence.to_svg() + "\n",
+        "tree": lambda sentence: draw_text(sentence, width=width, color=terminal) + "\n\n",
+    }
+    stream.writelines(draw_html_parts(sentences) if target == "html" else map(formats[target], sentences))
 
 
 class _Watched:
-    """The lines of a file; a meter counts the bytes."""
+    """The lines of a file, with a count of the bytes read."""
 
-    def __init__(self, name: str, meter: _Meter) -> None:
-        self.name, self._meter = name, meter
+    def __init__(self, name: str) -> None:
+        self.name, self.read = name, 0
 
     def __iter__(self) -> Iterator[bytes]:
         with open_binary(Path(self.name), "rb") as stream:
             while line := stream.readline(LONGEST_LINE + 1):
-                self._meter.read += len(line)
+                self.read += len(line)
                 yield line
+
+
+def _shown(sentences: "Iterable[Sentence]", files: Sequence[_Watched]) -> "Iterator[Sentence]":
+    """Pass sentences through and show progress: bytes read and words parsed."""
+    paths, words = [Path(file.name) for file in files], 0
+    known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)
+    with progress_bar() as bar:
+        task = bar.add_task("reading", total=sum(path.stat().st_size for path in paths) if known else None)
+        for number, sentence in enumerate(sentences):
+            words += len(sentence)
+            if number % 64 == 0:
+                bar.update(task, description=f"{words:,} words", completed=sum(file.read for file in files))
+            yield sentence

@@ -1,7 +1,6 @@
 """Output that survives an interruption: `OUTPUT.partial` grows, and gets its name when it is complete.
 
-`OUTPUT.partial.json` records what the partial file was made from and with, so that a run with another input, model or
-option does not continue it. A lock keeps a second process from writing the same file.
+`OUTPUT.partial.json` records what it was made from and with; a run with another input, model or option is refused.
 """
 
 import json
@@ -25,7 +24,8 @@ def open_resumable(output: str, made_with: dict[str, Any], *, json_lines: bool) 
         raise FormatError("is a directory: name a file", source=output)
     partial, record = Path(f"{output}.partial"), Path(f"{output}.partial.json")
     with writing(partial), partial.open("ab+") as raw:
-        if not lock(raw) or not _is_at(raw, partial):
+        # subtle: another process may have finished between opening and locking, and renamed the file
+        if not lock(raw) or not (partial.exists() and os.path.samestat(os.fstat(raw.fileno()), partial.stat())):
             raise ConfigError(f"{partial} is being written by another process: wait for it, or name another output")
         if partial.stat().st_size:
             _check_record(partial, record, made_with)
@@ -38,11 +38,6 @@ def open_resumable(output: str, made_with: dict[str, Any], *, json_lines: bool) 
         with replacing(output) as temporary:
             partial.replace(temporary)
         record.unlink(missing_ok=True)
-
-
-def _is_at(file: IO[bytes], path: Path) -> bool:
-    """Return whether an open file still has this path: another process may have just finished and renamed it."""
-    return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
 
 
 def _check_record(partial: Path, record: Path, made_with: dict[str, Any]) -> None:

@@ -1,32 +1,24 @@
-"""`hexatagger encode` and `decode`: trees to hexatags and back; no model needed."""
+"""`hexatagger encode`, `decode`, `lift` and `unlift`: trees to hexatags or projective trees, and back."""
 
+from collections.abc import Callable
 from typing import get_args
 
 import click
 
-from hexatagger.cli.options import output_option, reading
+from hexatagger.cli.options import choice, output_option, reading
 from hexatagger.formats.conllu import Format, Roots, format_sentence, read_conllu
 from hexatagger.formats.files import open_output
 from hexatagger.formats.tagfile import format_tagged, read_tagged
 from hexatagger.tags import SCHEMES, Order, Scheme
+from hexatagger.tags import lift as lift_tree
+from hexatagger.tags import unlift as unlift_tree
 from hexatagger.tree import is_projective
 
 
 @click.command()
 @click.argument("file", default="-")
-@click.option(
-    "--order",
-    type=click.Choice(get_args(Order)),
-    default="left",
-    show_default=True,
-    help="Which dependents of a word are taken in first.",
-)
-@click.option(
-    "--lift",
-    "scheme",
-    type=click.Choice(SCHEMES),
-    help="Lift crossing arcs and mark them, so that decode restores them.",
-)
+@choice("--order", of=get_args(Order), default="left", text="Which dependents of a word are taken in first.")
+@choice("--lift", "scheme", of=SCHEMES, text="Lift crossing arcs and mark them, so that decode restores them.")
 @output_option
 @reading
 def encode(file: str, order: Order, scheme: Scheme | None, output: str, format_: Format, roots: Roots) -> None:
@@ -64,3 +56,50 @@ def decode(file: str, output: str) -> None:
     with open_output(output) as stream:
         for sentence in read_tagged(file):
             stream.write(format_sentence(sentence))
+
+
+_scheme = choice("--scheme", of=SCHEMES, default="head+path", text="How relations are marked.")
+
+
+@click.command()
+@click.argument("file", default="-")
+@_scheme
+@output_option
+@reading
+def lift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) -> None:
+    """Make every tree of FILE projective and mark the relations so that unlift can go back.
+
+    The pseudo-projective transformation of Nivre and Nilsson (2005), just as MaltParser does it.
+
+    \b
+      hexatagger lift treebank.conllu --scheme head > projective.conllu
+    """
+    _map_trees(lift_tree, file, scheme, output, format_, roots)
+
+
+@click.command()
+@click.argument("file", default="-")
+@_scheme
+@output_option
+@reading
+def unlift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) -> None:
+    """Undo lift: move the marked words of FILE back and take the marks away.
+
+    \b
+      hexatagger unlift projective.conllu --scheme head
+    """
+    _map_trees(unlift_tree, file, scheme, output, format_, roots)
+
+
+def _map_trees(
+    change: Callable[[list[int], list[str], Scheme], tuple[list[int], list[str]]],
+    file: str,
+    scheme: Scheme,
+    output: str,
+    format_: Format,
+    roots: Roots,
+) -> None:
+    with open_output(output) as stream:
+        for sentence in read_conllu(file, format=format_, roots=roots):
+            sentence.set_tree(*change(sentence.heads, sentence.deprels, scheme))
+            stream.write(format_sentence(sentence, format=format_))

@@ -95,7 +95,10 @@ def parse_block(
             identifier, form, lemma, upos, xpos, feats, head_text, deprel, deps, misc = columns
             if not form:
                 raise FormatError(EMPTY_FORM, source=name, line=first_line + offset)
-            head = None if head_text == "_" else _head(head_text, name, first_line + offset)
+            if head_text != "_" and not _is_number(head_text):
+                message = f"HEAD '{_shorten(head_text)}' is not a number: write the ID of the head, 0 or '_'"
+                raise FormatError(message, source=name, line=first_line + offset)
+            head = None if head_text == "_" else int(head_text)
             words.append(Word(int(identifier), form, lemma, upos, xpos, feats, head, deprel, deps, misc))
         elif line[0] == "#" and not words and extended and not sentence.multiwords and not sentence.empty_nodes:
             sentence.comments.append(line)
@@ -103,15 +106,6 @@ def parse_block(
             _other_line(sentence, columns, name, first_line + offset, extended)
     _check_whole(sentence, block, name, first_line, roots)
     return sentence
-
-
-def _head(text: str, name: str, line: int) -> int:
-    """Parse HEAD; only the canonical spelling of a number is accepted."""
-    if _is_number(text):
-        return int(text)
-    raise FormatError(
-        f"HEAD '{_shorten(text)}' is not a number: write the ID of the head, 0 or '_'", source=name, line=line
-    )
 
 
 def _other_line(sentence: Sentence, columns: list[str], name: str, line: int, extended: bool) -> None:
@@ -163,23 +157,20 @@ def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: in
 
     size = len(sentence.words)
     if size == 0:
-        raise FormatError(
-            "a sentence without words: remove its comments or add the words", source=name, line=first_line
-        )
+        message = "a sentence without words: remove its comments or add the words"
+        raise FormatError(message, source=name, line=first_line)
     if sentence.multiwords and sentence.multiwords[-1].last > size:
         token = sentence.multiwords[-1]
         identifier = f"{token.first}-{token.last}"
-        raise FormatError(
-            f"ID '{identifier}' reaches past the last word ({size})", source=name, line=line_of(identifier)
-        )
+        message = f"ID '{identifier}' reaches past the last word ({size})"
+        raise FormatError(message, source=name, line=line_of(identifier))
     for word in sentence.words:
-        if word.head is None:
-            if roots != "any":
-                raise TreeError(
-                    "HEAD is '_': a tree is needed here", word=word.id, source=name, line=line_of(str(word.id))
-                )
-        elif word.head > size:
+        message = ""
+        if word.head is None and roots != "any":
+            message = "HEAD is '_': a tree is needed here"
+        elif word.head is not None and word.head > size:
             message = f"HEAD '{word.head}' is outside the sentence ({size} words): correct it, or use 0 for the root"
+        if message:
             raise TreeError(message, word=word.id, source=name, line=line_of(str(word.id)))
     if roots == "any":
         return
@@ -191,15 +182,10 @@ def _check_whole(sentence: Sentence, block: list[str], name: str, first_line: in
         remedy = "; --roots attach attaches the others to the first" if several else "; correct the HEAD column"
         raise TreeError(error.message + remedy, word=error.word, source=name, line=line) from None
     if roots == "attach":
-        _attach(sentence)
-
-
-def _attach(sentence: Sentence) -> None:
-    """Attach later roots to the first; where their relation was `root`, it becomes `dep`."""
-    for word, head in zip(sentence.words, attach_roots(sentence.heads), strict=True):
-        if word.head != head and word.deprel.lower() == "root":
-            word.deprel = ATTACHED
-        word.head = head
+        for word, head in zip(sentence.words, attach_roots(sentence.heads), strict=True):
+            if word.head != head and word.deprel.lower() == "root":
+                word.deprel = ATTACHED
+            word.head = head
 
 
 def _is_number(text: str) -> bool:

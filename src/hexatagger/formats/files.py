@@ -177,7 +177,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         target = Path(os.path.realpath(place)) if place.is_symlink() else place  # noqa: PTH: resolve() fails on loops
         prefix = _part_prefix(target.name)
         for left in target.parent.glob(f"{glob.escape(prefix)}*.part"):
-            _remove_if_free(left)
+            with contextlib.suppress(OSError), left.open("rb+") as file:
+                if lock(file):  # no process is writing it
+                    left.unlink()
         temporary = target.with_name(f"{prefix}{uuid.uuid4().hex[:8]}.part")
         with temporary.open("xb") as held:
             lock(held)  # says that the file is in use as long as this process lives
@@ -203,14 +205,12 @@ def lock(file: IO[bytes]) -> bool:
     """Lock an open file until it is closed; return whether no other process has it locked. Always true on Windows."""
     try:
         import fcntl
-    except ImportError:
-        return True
-    try:
+
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
-        return True
+    except (ImportError, OSError):  # Windows; a file system without locks
+        pass
     return True
 
 
@@ -220,13 +220,6 @@ def _part_prefix(name: str) -> str:
     if len(raw) <= 200:
         return f".{name}."
     return f".{raw[:150].decode('utf-8', 'ignore')}.{hashlib.sha256(raw).hexdigest()[:16]}."
-
-
-def _remove_if_free(path: Path) -> None:
-    """Remove a temporary file unless a process is writing it."""
-    with contextlib.suppress(OSError), path.open("rb+") as file:
-        if lock(file):
-            path.unlink()
 
 
 def _move(temporary: Path, target: Path, *, keep: bool) -> None:

@@ -82,9 +82,8 @@ def _set_tree(sentence: Sentence) -> None:
         leaf, slash, deprel = word.deprel.partition("/")
         last = word.id == len(sentence)
         if leaf not in ("l", "r") or not slash:
-            raise FormatError(
-                f"word {word.id}: '{word.deprel}' is not a leaf tag with a relation, like l/nsubj or r/obj"
-            )
+            message = f"word {word.id}: '{word.deprel}' is not a leaf tag with a relation, like l/nsubj or r/obj"
+            raise FormatError(message)
         if word.deps not in (["_"] if last else SYMBOLS[2:]):
             wanted = "'_' after the last word" if last else "one of Ll, Lr, Rl, Rr"
             raise FormatError(f"word {word.id}: internal tag '{word.deps}' is not {wanted}")

@@ -2,13 +2,9 @@ r"""Text ⇄ Sentences: the offsets of tokens in a text, and the exact text that
 
 White space between tokens is kept in MISC as UDPipe does it (https://ufal.mff.cuni.cz/udpipe/2/users-manual): nothing
 for one space, `SpaceAfter=No` for no space, `SpacesAfter=` for anything else, `SpacesBefore=` for what precedes the
-first token, `SpacesInToken=` where the spaces inside a token differ from those in its form. Escapes are
-`\s \t \r \n \p \\`, and `\uXXXX` for other control characters and line separators, which other readers take for line
-ends; `\f`, `\v` and `\xXX` are read too. `TokenRange=start:end` counts characters. So `restore` returns exactly the
-original text, even from a file that was written and read again. Only a text without tokens is lost, because there is no
-word to store it with.
-
-Nothing here needs a model: `segment` finds the tokens.
+first token, `SpacesInToken=` where the spaces inside a token differ from those in its form. Other control characters
+and line separators are escaped as `\uXXXX`, because other readers take them for line ends. `TokenRange=start:end`
+counts characters. So `restore` returns the original text exactly, unless it has no tokens.
 """
 
 import re
@@ -215,7 +211,6 @@ def surfaces(sentences: Iterable[Sentence]) -> Iterator[tuple[str, str, Word | M
 
 
 def _opens(sentence: Sentence) -> bool:
-    """Say whether a comment starts a paragraph or a document."""
     return any(_OPENING.match(line) for line in sentence.comments)
 
 
@@ -228,9 +223,8 @@ def _misc(token: Word | Multiword) -> dict[str, str]:
 def ud_text(sentences: Iterable[Sentence]) -> str:
     r"""Return raw text as UD publishes it, for scores that can be compared: what UD's `conllu_to_text.pl` prints.
 
-    Tokens are separated by one space unless `SpaceAfter=No`, paragraphs by an empty line. Lines are wrapped at 80
-    characters. Other white space in MISC is ignored. The converter's option for Chinese and Japanese, which also wraps
-    text without spaces, is not implemented.
+    Lines are wrapped at 80 characters. White space in MISC other than `SpaceAfter=No` is ignored. The converter's
+    option for Chinese and Japanese, which also wraps text without spaces, is not implemented.
 
     >>> ud_text([Sentence.from_words(["Hi", "you"]), Sentence([Word(1, "Ho", misc="SpaceAfter=No")], ["# newpar"])])
     'Hi you \n\nHo\n'

@@ -90,8 +90,7 @@ def _rows(number: int, sentence: Sentence) -> Iterator[dict[str, Any]]:
         if word.id == 1:
             row["comments"] = sentence.comments
         if token := multiwords.get(word.id):
-            names = ("last", "form", "rest", "start", "end")
-            row["multiword"] = {name: getattr(token, name) for name in names}
+            row["multiword"] = {name: getattr(token, name) for name in ("last", "form", "rest", "start", "end")}
         if word.id in nodes:
             row["empty_nodes"] = nodes[word.id]
         yield row

@@ -51,9 +51,8 @@ def to_nltk_tree(sentence: Sentence, *, order: Order = "left") -> Any:
     """
     _check(sentence, single_root=True)
     lifted, _ = lift(sentence.heads, sentence.deprels)
-    tree = heads_to_tree(lifted, order)
     made: list[Any] = []
-    todo = [(tree, False)]
+    todo = [(heads_to_tree(lifted, order), False)]
     while todo:  # not recursive: a tree may be thousands of words deep
         node, done = todo.pop()
         if node.is_leaf:
@@ -119,8 +118,6 @@ def _from_tree(tree: Any) -> Sentence:
         elif isinstance(node, Tree) and len(node) == 2 and node.label() in ("L", "R"):
             todo += [(node, True), (node[1], False), (node[0], False)]
         else:
-            shown = " ".join(str(node).split())[:60]
-            raise FormatError(
-                f"'{shown}' is not a node of a binary head tree: L or R above two nodes, or a relation above a word"
-            )
+            wanted = "a node of a binary head tree: L or R above two nodes, or a relation above a word"
+            raise FormatError(f"'{' '.join(str(node).split())[:60]}' is not {wanted}")
     return Sentence.from_words(forms, heads=tree_to_heads(made.pop()), deprels=deprels)

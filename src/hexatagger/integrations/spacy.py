@@ -4,17 +4,11 @@ The tokens of a Doc are the words of the sentences. Whitespace other than single
 spaCy's own tokenizers, so `doc.text` is the text. The words of a multiword token follow one another without a space; if
 they are not simply its parts ("du" is "de le"), the text of the Doc is that of the words.
 
-Differences between spaCy and Universal Dependencies are translated: the root is its own head with the relation `ROOT`;
-a whitespace token is not a word, is attached to the word before it (or to the first of its sentence) with `dep`, and is
-skipped on the way back. UPOS unknown to spaCy are left out. DEPS, MISC and comments are not transferred, except for
-what they say about spaces.
-
-Probabilities are extension attributes, `None` if they were not requested:
-
-    token._.head_probability     the probability of its head
-    token._.heads                candidate heads with their probabilities, most likely first; itself stands for the root
-    span._.tree_probability      the probability of a sentence's tree
-    doc._.tree_probabilities     those of all sentences
+The root is its own head with the relation `ROOT`. A whitespace token is attached to the word before it (or to the first
+of its sentence) with `dep`, and is skipped on the way back. UPOS unknown to spaCy are left out. DEPS, MISC and comments
+are not transferred, except for what they say about spaces. Probabilities are extension attributes, `None` if they were
+not requested: `token._.head_probability`, `token._.heads` (most likely first; the token itself stands for the root),
+`span._.tree_probability`, `doc._.tree_probabilities`.
 
 Extra `spacy`.
 """
@@ -57,22 +51,17 @@ def _heads(token: Token) -> list[tuple[Token, float]] | None:
     return [(token.doc[token.i + offset], share) for offset, share in found if 0 <= token.i + offset < size]
 
 
-def _tree_probabilities(doc: Doc) -> list[float | None]:
-    """Return the probability of every sentence's tree."""
-    return [sentence._.tree_probability for sentence in doc.sents]
-
-
 _STORED = ("head_probability", "head_offsets", "tree_probability")
-# subtle: heads are stored as distances, so that they stay valid in a part of the Doc
-for _name in ("head_probability", "head_offsets"):
-    if not Token.has_extension(_name):
-        Token.set_extension(_name, default=None)
-if not Token.has_extension("heads"):
-    Token.set_extension("heads", getter=_heads)
-if not Span.has_extension("tree_probability"):
-    Span.set_extension("tree_probability", default=None)
-if not Doc.has_extension("tree_probabilities"):
-    Doc.set_extension("tree_probabilities", getter=_tree_probabilities)
+_EXTENSIONS: list[tuple[Any, str, dict[str, Any]]] = [
+    (Token, "head_probability", {"default": None}),
+    (Token, "head_offsets", {"default": None}),  # subtle: distances, so that they stay valid in a part of the Doc
+    (Token, "heads", {"getter": _heads}),
+    (Span, "tree_probability", {"default": None}),
+    (Doc, "tree_probabilities", {"getter": lambda doc: [sentence._.tree_probability for sentence in doc.sents]}),
+]
+for _owner, _name, _kind in _EXTENSIONS:
+    if not _owner.has_extension(_name):
+        _owner.set_extension(_name, **_kind)
 
 
 def to_spacy(sentences: Iterable[Sentence], vocab: Vocab | None = None) -> Doc:
@@ -133,10 +122,10 @@ def annotate(
     """
     if not len(doc):
         return
-    _forget(doc)
+    for key in [key for key in doc.user_data if isinstance(key, tuple) and key[:1] == ("._.",) and key[1] in _STORED]:
+        del doc.user_data[key]  # the probabilities of an earlier tree
     parsed = not sentences or any(word.head is not None for sentence in sentences for word in sentence)
-    names = [HEAD, DEP] if parsed else []
-    names += [_ATTRIBUTES[name] for name in COLUMNS if name in columns]
+    names = [*([HEAD, DEP] if parsed else []), *(_ATTRIBUTES[name] for name in COLUMNS if name in columns)]
     rows = {name: [0] * len(doc) for name in names}
     starts = [-1] * len(doc)
     waiting = iter(sentences)
@@ -146,9 +135,7 @@ def annotate(
         sentence = next(waiting) if places else Sentence([])
         if len(places) != len(sentence):
             raise TreeError(f"{len(sentence)} words for {len(places)} tokens: '{doc[start:end].text[:40]}'")
-        if parsed:
-            _write_tree(doc, (start, end), places, sentence, rows)
-        _write_columns(doc, (start, end), places, sentence, rows)
+        _write(doc, (start, end), places, sentence, rows)
         _write_probabilities(doc, (start, end), places, sentence)
     if rows:
         doc.from_array(list(rows), _unsigned(*rows.values()))
@@ -167,12 +154,13 @@ def word_places(doc: Doc, start: int, end: int) -> list[int]:
     return [place for place in range(start, end) if not doc[place].text.isspace()]
 
 
-def _write_tree(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence, rows: dict[int, list[int]]) -> None:
-    """Write the distance to the head and the relation of every token of a sentence."""
-    for word in sentence:
-        if word.head is None:
-            raise TreeError(f"HEAD of word {word.id} is '_': parse all sentences or none", word=word.id)
-    check_tree(sentence.heads)
+def _write(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence, rows: dict[int, list[int]]) -> None:
+    """Write the tree and the columns of a sentence, those that have a row; whitespace as spaCy has it."""
+    if HEAD in rows:
+        for word in sentence:
+            if word.head is None:
+                raise TreeError(f"HEAD of word {word.id} is '_': parse all sentences or none", word=word.id)
+        check_tree(sentence.heads)
     words = dict(zip(places, sentence, strict=True))
     before = places[0] if places else span[0]  # what the next whitespace token is attached to
     for place in range(*span):
@@ -182,20 +170,12 @@ def _write_tree(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence
             deprel = ROOT if found.head == 0 and found.deprel.lower() == "root" else found.deprel
         else:
             head, deprel = before, ROOT if before == place else SPACE_DEP
-        rows[HEAD][place] = head - place
-        rows[DEP][place] = doc.vocab.strings.add(deprel)
-
-
-def _write_columns(
-    doc: Doc, span: Range, places: Sequence[int], sentence: Sentence, rows: dict[int, list[int]]
-) -> None:
-    """Write the other columns of every token of a sentence; whitespace as spaCy has it."""
-    words = dict(zip(places, sentence, strict=True))
-    for name, attribute in _ATTRIBUTES.items():
-        for place in range(*span) if attribute in rows else ():
-            word = words.get(place)
-            value = getattr(word, name) if word else _OF_SPACES.get(name, doc[place].text)
-            rows[attribute][place] = _number(doc.vocab, name, value)
+        if HEAD in rows:
+            rows[HEAD][place], rows[DEP][place] = head - place, doc.vocab.strings.add(deprel)
+        for name, attribute in _ATTRIBUTES.items():
+            if attribute in rows:
+                value = getattr(found, name) if found else _OF_SPACES.get(name, doc[place].text)
+                rows[attribute][place] = _number(doc.vocab, name, value)
 
 
 def _number(vocab: Vocab, name: str, value: str) -> int:
@@ -206,12 +186,6 @@ def _number(vocab: Vocab, name: str, value: str) -> int:
         kept = [feature for feature in value.split("|") if feature.count("=") == 1]
         return int(vocab.morphology.add("|".join(kept)))
     return int(vocab.strings.add(value)) if value != "_" else 0
-
-
-def _forget(doc: Doc) -> None:
-    """Remove the probabilities of an earlier tree."""
-    for key in [key for key in doc.user_data if isinstance(key, tuple) and key[:1] == ("._.",) and key[1] in _STORED]:
-        del doc.user_data[key]
 
 
 def _write_probabilities(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence) -> None:

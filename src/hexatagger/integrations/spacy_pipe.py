@@ -1,8 +1,7 @@
 """The parser as a component of spaCy pipelines: `nlp.add_pipe("hexatagger")`.
 
-It sets heads, relations, sentence starts, and everything else its model predicts (UPOS, tags, features, lemmas) on a
-tokenised Doc. Tokens are never changed, so other annotation of the Doc stays valid. `integrations.spacy` describes how
-trees are written into a Doc.
+It sets heads, relations, sentence starts, and everything else its model predicts on a tokenised Doc; tokens are never
+changed. `integrations.spacy` describes how trees are written into a Doc.
 
 Sentence starts are determined as in spaCy's own parser: those set by an earlier component are kept, and for tokens
 without a decision the segmenter of the model reads `doc.text`; a sentence that starts inside a token starts at the next
@@ -24,7 +23,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from hexatagger.errors import ConfigError, FormatError, check_choice, needs
 from hexatagger.integrations.spacy import Range, annotate, read_columns, word_places
@@ -42,77 +41,41 @@ with needs("spacy"):
     from spacy.tokens import Doc
     from spacy.util import raise_error
 
-Sentences = Literal["auto", "segment", "given"]
-
 _NAME, _FOLDER = "model.json", "model"
 _POOL = 1024  # sentences that are parsed together
 
 
 @Language.factory(
     "hexatagger",
-    default_config={
-        "model": EMBEDDED,
-        "precision": "auto",
-        "threads": None,
-        "sentences": "auto",
-        "probabilities": False,
-        "keep": [],
-        "batch_size": 64,
-    },
     assigns=[
         *("token.head", "token.dep", "token.pos", "token.tag", "token.morph", "token.lemma"),
         *("token.is_sent_start", "doc.sents"),
     ],
 )
-def create(
-    nlp: Language,
-    name: str,
-    model: str,
-    precision: str,
-    threads: int | None,
-    sentences: str,
-    probabilities: bool,
-    keep: list[str],
-    batch_size: int,
-) -> "HexataggerPipe":
-    """Create the component for spaCy."""
-    return HexataggerPipe(
-        name,
-        model=model,
-        precision=cast("Precision", precision),
-        threads=threads,
-        sentences=cast("Sentences", sentences),
-        probabilities=probabilities,
-        keep=cast("list[Task]", keep),
-        batch_size=batch_size,
-    )
-
-
 class HexataggerPipe:
-    """The component.
+    """The component; the options are those of `hexatagger.load` and `Parser.parse_sentences`, and `sentences`."""
 
-    `model`, `precision` and `threads` as for `hexatagger.load`; `probabilities`, `keep` and `batch_size` as for
-    `Parser.parse_sentences`; `sentences` selects how sentence starts are determined.
-    """
-
+    # subtle: spaCy checks a config against these types, and would report a wrong name without its remedy
     def __init__(
         self,
+        nlp: Language | None = None,
         name: str = "hexatagger",
         *,
         model: str = EMBEDDED,
-        precision: Precision = "auto",
+        precision: str = "auto",
         threads: int | None = None,
-        sentences: Sentences = "auto",
+        sentences: str = "auto",
         probabilities: bool = False,
-        keep: Sequence[Task] = (),
+        keep: Sequence[str] = (),
         batch_size: int = 64,
     ) -> None:
         check_choice("precision", precision, get_args(Precision))
-        check_choice("sentences", sentences, get_args(Sentences))
+        check_choice("sentences", sentences, ("auto", "segment", "given"))
         for column in keep:
             check_choice("keep", column, get_args(Task))
-        self.name, self.model, self.precision, self.threads = name, model, precision, threads
-        self.sentences, self.probabilities, self.keep, self.batch_size = sentences, probabilities, keep, batch_size
+        self.name, self.model, self.threads, self.sentences = name, model, threads, sentences
+        self.precision = cast("Precision", precision)
+        self.options = ParseOptions(probabilities=probabilities, keep=cast("list[Task]", keep), batch_size=batch_size)
         self._error_handler: Callable[..., Any] = raise_error
         self._home = os.getpid()
         self._loaded: tuple[int, Parser] | None = None
@@ -147,21 +110,16 @@ class HexataggerPipe:
         """Set the handler for Docs that cannot be parsed; spaCy calls this."""
         self._error_handler = error_handler
 
-    def get_error_handler(self) -> Callable[..., Any]:
-        """Return the handler for Docs that cannot be parsed."""
-        return self._error_handler
-
     def _parse(self, docs: Sequence[Doc]) -> None:
         """Parse the sentences of several Docs together."""
-        parser = self.parser
-        options = ParseOptions(probabilities=self.probabilities, keep=self.keep, batch_size=self.batch_size)
+        parse = partial(self.parser.parse_sentences, **self.options)
         found = [(doc, list(self._ranges(doc))) for doc in docs]
         items = (
             ((doc, ranges), [_sentence(doc, places) for span in ranges if (places := word_places(doc, *span))])
             for doc, ranges in found
         )
-        for (doc, ranges), sentences in parse_pooled(items, partial(parser.parse_sentences, **options), size=_POOL):
-            annotate(doc, ranges, sentences, parser.labels.tasks)
+        for (doc, ranges), sentences in parse_pooled(items, parse, size=_POOL):
+            annotate(doc, ranges, sentences, self.parser.labels.tasks)
 
     def _ranges(self, doc: Doc) -> Iterator[Range]:
         """Yield the start and end of each sentence of a Doc."""
@@ -188,17 +146,15 @@ class HexataggerPipe:
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save the files of the model, or its name."""
-        place, source = Path(path), self._folder()
-        place.mkdir(parents=True, exist_ok=True)
-        srsly.write_json(place / _NAME, {"model": None if source else self.model})
-        target = place / _FOLDER
-        if source and not (target.is_dir() and target.samefile(source)):
-            target.mkdir(exist_ok=True)
-            for name in RUNNING_FILES:
-                if (source / name).is_file():
-                    (target / name).write_bytes((source / name).read_bytes())
-                else:
-                    (target / name).unlink(missing_ok=True)
+        place, files = Path(path), self._files()
+        folder = place / _FOLDER
+        (folder if files else place).mkdir(parents=True, exist_ok=True)
+        srsly.write_json(place / _NAME, {"model": None if files else self.model})
+        for name in RUNNING_FILES if files else ():
+            if name in files:
+                (folder / name).write_bytes(files[name])
+            else:
+                (folder / name).unlink(missing_ok=True)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "HexataggerPipe":
         """Load the saved model."""
@@ -212,11 +168,8 @@ class HexataggerPipe:
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Return the files of the model, or its name."""
-        source = self._folder()
-        if source is None:
-            return cast("bytes", srsly.msgpack_dumps({"model": self.model}))
-        files = {name: (source / name).read_bytes() for name in RUNNING_FILES if (source / name).is_file()}
-        return cast("bytes", srsly.msgpack_dumps({"files": files}))
+        files = self._files()
+        return cast("bytes", srsly.msgpack_dumps({"files": files} if files else {"model": self.model}))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "HexataggerPipe":
         """Load the saved model; its files stay in a temporary folder as long as this component exists."""
@@ -228,13 +181,19 @@ class HexataggerPipe:
                 (Path(self.model) / name).write_bytes(values["files"][name])
         return self
 
-    def _folder(self) -> Path | None:
-        """Return the folder to save with the component; None if the name is enough."""
-        found = find_model(self.model)
-        return None if self.model == EMBEDDED and found != Path(EMBEDDED) else found
+    def _files(self) -> dict[str, bytes]:
+        """Return the files to save with the component; none if the name of the model is enough."""
+        folder = find_model(self.model)
+        if self.model == EMBEDDED and folder != Path(EMBEDDED):
+            return {}
+        return {name: (folder / name).read_bytes() for name in RUNNING_FILES if (folder / name).is_file()}
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_loaded": None}
+
+
+create = HexataggerPipe
+"""What the entry point of the package names."""
 
 
 def _remove(folder: str, home: int) -> None:

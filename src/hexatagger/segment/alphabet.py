@@ -112,13 +112,8 @@ class Alphabet:
         else:
             like = (character, character.translate(_TYPED), unicodedata.normalize("NFKC", character))
             known = (self.characters[each] for each in like if each in self.characters)
-            self._ids[code] = next(known, self._category(category))
-
-    def _category(self, category: str) -> int:
-        """Return the id of a category, or of the nearest one seen in training."""
-        kin = [name for name in self.categories if name[0] == category[0]]
-        names = [category, *kin, *self.categories]
-        return next((self.categories[name] for name in names if name in self.categories), OUTSIDE)
+            near = sorted(self.categories, key=lambda name: (name != category, name[0] != category[0]))
+            self._ids[code] = next(known, self.categories[near[0]] if near else OUTSIDE)
 
 
 def _codes(text: str) -> NDArray[np.uint32]:

@@ -9,7 +9,8 @@ keep its characters: "DOESN’T" → "DOES N’T".
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise, takewhile
+from operator import eq
 from typing import Any, Self
 
 Words = tuple[str, ...]
@@ -88,11 +89,7 @@ def split_places(token: str, words: Sequence[str]) -> list[int] | None:
     """
     if fold("".join(words)) != fold(token) or sum(map(len, words)) != len(token):
         return None
-    places, place = [], 0
-    for word in words[:-1]:
-        place += len(word)
-        places.append(place)
-    return places
+    return list(accumulate(map(len, words[:-1])))
 
 
 def fold(form: str) -> str:
@@ -104,9 +101,7 @@ def fold(form: str) -> str:
 def _with_case(token: str, folded: str, words: Words) -> Words:
     """Give folded words the characters of the token where they are its parts, else only its case."""
     if "".join(words) == folded:
-        places = [0]
-        for word in words:
-            places.append(places[-1] + len(word))
+        places = accumulate(map(len, words), initial=0)
         return tuple(token[begin:end] for begin, end in pairwise(places))
     if len(token) > 1 and token.isupper():
         return tuple(word.upper() for word in words)
@@ -132,9 +127,4 @@ def _commonest(counts: Counter[Words]) -> Words:
 
 def _common_prefix(first: str, second: str) -> int:
     """Return the length of the longest common prefix."""
-    length = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        length += 1
-    return length
+    return sum(takewhile(bool, map(eq, first, second)))

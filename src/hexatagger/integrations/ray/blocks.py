@@ -2,9 +2,8 @@
 
 A block starts where a sentence starts in any case: plain text is cut before a paragraph that follows an empty line,
 text with one sentence per line before a line, CoNLL-U before a sentence, JSON lines before a line, Parquet at a row.
-So the output of a file's blocks, concatenated, is the output of the file, offsets included. A file without such places
-is one block, however long. A block of a compressed file (`.gz`, `.xz`) is reached by decompressing everything before
-it, which costs little compared to parsing.
+So the output of a file's blocks, concatenated, is the output of the file, offsets included. A block of a compressed
+file is reached by decompressing everything before it, which costs little compared to parsing.
 """
 
 import re

@@ -1,15 +1,11 @@
 """A corpus parsed on a Ray cluster: files → blocks → shards, with one worker per core.
 
-Existing shards are not made again, so a job that was stopped continues when it is started again. Ray Data distributes
-blocks to a pool of actors, which grows with the cluster, and redistributes a block if its worker or node dies. Only
-names of blocks and counts go over the network.
+Existing shards are not made again. Ray Data distributes the blocks of the others to a pool of actors, and again if a
+worker or node dies. Only names of blocks and counts go over the network. `manifest.json`, written before the first
+shard, holds the options, a digest of the model, the version of this package, and the size, time and blocks of every
+file; a run that disagrees is refused.
 
-`manifest.json` is written before the first shard. It holds the options, a digest of the model, the version of this
-package, and the size, time and blocks of every file. Shards made in different ways do not belong together, so a run
-that disagrees is refused. Files may join or leave the corpus at any time.
-
-Ray Data's own checkpoints are not used here: they resume by row, with files whose names, order and extent are Ray's,
-and one unreadable record ends the job. Here shards follow the input file, and unreadable records are reported.
+Ray Data's own checkpoints are not used: they resume by row, into files whose names, order and extent are Ray's.
 """
 
 import json

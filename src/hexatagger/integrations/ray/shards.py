@@ -1,11 +1,8 @@
 """A block of a corpus → a shard: a file of parsed sentences that is complete or absent.
 
-A shard is named after its block (`a.txt` → `a.txt.00000.conllu`, `a.txt.00001.conllu`, …). It is written under a
-temporary name and renamed at the end, so making it twice has the same result as making it once. Anything that could not
-be read or parsed is listed in `a.txt.00000.conllu.problems.jsonl`, which is written first.
-
-A worker that is killed leaves its temporary file behind. The next worker counts these files and gives up at the fifth,
-because a block that kills every worker must not do so for ever.
+A shard is written under a temporary name and renamed at the end, so making it twice has the same result as making it
+once. Anything that could not be read or parsed is listed in `SHARD.problems.jsonl`, which is written first. A worker
+that is killed leaves its temporary file behind. The next one counts these files and gives up at the fifth.
 """
 
 import json
@@ -118,7 +115,14 @@ def make_shard(parser: Parser, block: Block, options: CorpusOptions, out: Path) 
             raise HexataggerError(f"a worker died {len(left)} times while making it, perhaps for lack of memory")
         temporary = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
         temporary.touch()
-        _write(parsed(), block, options, temporary, place)
+        if options.target == "parquet":
+            from hexatagger.integrations.ray.tables import write_parquet
+
+            write_parquet(parsed(), Path(block.path), temporary)
+        else:
+            with open_binary(temporary, "wb", like=place) as shard_file:
+                for document in parsed():
+                    shard_file.write(format_document(document, block.name, options.target).encode("utf-8"))
         if problems:
             with open_output(_problems(place)) as stream:
                 stream.writelines(problems)
@@ -150,18 +154,6 @@ def read_problems(out: Path, options: CorpusOptions, blocks: Iterable[Block]) ->
 def unfinished(place: Path) -> list[Path]:
     """Return the temporary files that killed workers left of a shard."""
     return sorted(place.parent.glob(f".{escape(place.name)}.*.part"))
-
-
-def _write(documents: Iterable[Document], block: Block, options: CorpusOptions, temporary: Path, place: Path) -> None:
-    """Write the documents of a block to a temporary file, in the format of its final name."""
-    if options.target == "parquet":
-        from hexatagger.integrations.ray.tables import write_parquet
-
-        write_parquet(documents, Path(block.path), temporary)
-        return
-    with open_binary(temporary, "wb", like=place) as stream:
-        for document in documents:
-            stream.write(format_document(document, block.name, options.target).encode("utf-8"))
 
 
 def format_document(document: Document, name: str | None, target: Target) -> str:

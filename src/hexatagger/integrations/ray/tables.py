@@ -27,17 +27,12 @@ def sentence_table(documents: Sequence[Document], others: Mapping[str, pa.Array]
     for index, document in enumerate(documents):
         if document.columns is not None:
             first = 1
-        for sentence in document.sentences:
+        for sentence in document.sentences or ([] if document.columns is None else [None]):
             owners.append(index)
-            numbers.append(first)
-            texts.append(sentence.text)
-            sizes.append(sizes[-1] + len(sentence))
+            numbers.append(None if sentence is None else first)
+            texts.append(None if sentence is None else sentence.text)
+            sizes.append(sizes[-1] + len(sentence or ()))
             first += 1
-        if document.columns is not None and not document.sentences:
-            owners.append(index)
-            numbers.append(None)
-            texts.append(None)
-            sizes.append(sizes[-1])
     table = to_table(sentence for document in documents for sentence in document.sentences)
     words = table.drop_columns(["sentence"]).to_struct_array().combine_chunks()
     nested = pa.ListArray.from_arrays(pa.array(sizes, pa.int32()), words)
