@@ -45,16 +45,18 @@ output_option = click.option(
     "-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]"
 )
 
+format_option = click.option(
+    "--from",
+    "format_",
+    type=click.Choice(get_args(Format)),
+    default="conllu",
+    show_default=True,
+    help="Format of FILE.",
+)
+
 reading = add_options(
     [
-        click.option(
-            "--from",
-            "format_",
-            type=click.Choice(get_args(Format)),
-            default="conllu",
-            show_default=True,
-            help="Format of FILE.",
-        ),
+        format_option,
         click.option(
             "--roots",
             type=click.Choice(["one", "attach"]),
