@@ -134,11 +134,9 @@ def _pick(
     by_number: dict[str, tuple[int, Sentence]] = {}
     number = 0
     for number, sentence in sentences:
-        identifier = sentence.comment("sent_id")
-        if identifier in chosen:
-            by_id.setdefault(identifier, (number, sentence))
-        if str(number) in chosen:
-            by_number[str(number)] = (number, sentence)
+        for known, key in ((by_id, sentence.comment("sent_id")), (by_number, str(number))):
+            if key in chosen:
+                known.setdefault(key, (number, sentence))
     found = by_number | by_id
     for key in chosen:
         if key not in found:

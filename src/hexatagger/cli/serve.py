@@ -46,9 +46,8 @@ def serve(models: tuple[str, ...], window: float, **fields: Any) -> None:
     from hexatagger.server import ServerOptions, open_socket
     from hexatagger.server import serve as run
 
-    given = ServerOptions(
-        models=_models(models), window=window / 1000, **fields
-    )  # click names the options like the fields
+    # The other options have the names of the fields.
+    given = ServerOptions(models=_models(models), window=window / 1000, **fields)
     with open_socket(given) as listener:
         address, taken = listener.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
