@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 import click
 
-from hexatagger.cli.options import is_terminal
+from hexatagger.cli.options import format_option, is_terminal, output_option
 from hexatagger.draw import Show, draw_html_parts, draw_svg, draw_text
 from hexatagger.draw.svg import WIDTH
 from hexatagger.draw.unicode import printable
@@ -23,16 +23,11 @@ SUFFIXES = {".txt": "text", ".svg": "svg", ".html": "html", ".htm": "html"}
 
 @click.command(short_help="Draw trees in the terminal, as SVG or as HTML.")
 @click.argument("file", default="-")
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    help="File to write, .txt, .svg or .html; appears whole or not at all.  [default: stdout]",
-)
+@output_option
 @click.option(
     "--to",
     type=click.Choice(["text", "svg", "html"]),
-    help="What to write.  [default: by the suffix of -o, or text]",
+    help="What to write.  [default: by the suffix of -o: .txt, .svg or .html; or text]",
 )
 @click.option(
     "--show",
@@ -56,14 +51,7 @@ SUFFIXES = {".txt": "text", ".svg": "svg", ".html": "html", ".htm": "html"}
     show_default=True,
     help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
 )
-@click.option(
-    "--from",
-    "format_",
-    type=click.Choice(["conllu", "conllx"]),
-    default="conllu",
-    show_default=True,
-    help="Format of FILE.",
-)
+@format_option
 def draw(
     file: str,
     output: str,
@@ -104,22 +92,23 @@ def draw(
             current = sentence.comment("sent_id") or str(number)
             yield sentence
 
+    colored = _is_colored(color, output)
+    columns = width if width is not None else shutil.get_terminal_size().columns if output == "-" else 80
+    pixels = WIDTH if width is None else width or None
+
+    def text(sentence: Sentence) -> str:
+        drawn = draw_text(sentence, width=columns or None, color=colored, show=show)
+        title = click.style(printable(current), dim=True) if colored else printable(current)
+        return f"{title}\n{drawn}\n\n" if several else f"{drawn}\n"
+
     try:
         with open_output(output) as stream:
-            if kind == "text":
-                colored = _is_colored(color, output)
-                columns = width if width is not None else _columns(output)
-                for sentence in watched():
-                    title = f"{printable(current)}\n" if several else ""
-                    stream.write(click.style(title, dim=True) if colored and title else title)
-                    drawn = draw_text(sentence, width=columns or None, color=colored, show=show)
-                    stream.write(drawn + ("\n\n" if several else "\n"))
-                return
-            pixels = WIDTH if width is None else width or None
-            if kind == "svg":
+            if kind == "html":
+                stream.writelines(draw_html_parts(watched(), show=show, width=pixels))
+            elif kind == "svg":
                 stream.writelines(draw_svg(sentence, show=show, width=pixels) for sentence in watched())
             else:
-                stream.writelines(draw_html_parts(watched(), show=show, width=pixels))
+                stream.writelines(map(text, watched()))
     except TreeError as error:
         if error.source is not None:
             raise
@@ -145,11 +134,9 @@ def _pick(
     by_number: dict[str, tuple[int, Sentence]] = {}
     number = 0
     for number, sentence in sentences:
-        identifier = sentence.comment("sent_id")
-        if identifier in chosen:
-            by_id.setdefault(identifier, (number, sentence))
-        if str(number) in chosen:
-            by_number[str(number)] = (number, sentence)
+        for known, key in ((by_id, sentence.comment("sent_id")), (by_number, str(number))):
+            if key in chosen:
+                known.setdefault(key, (number, sentence))
     found = by_number | by_id
     for key in chosen:
         if key not in found:
@@ -161,7 +148,3 @@ def _is_colored(color: str, output: str) -> bool:
     if color == "auto":
         return output == "-" and is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
     return color == "always"
-
-
-def _columns(output: str) -> int:
-    return shutil.get_terminal_size().columns if output == "-" else 80

@@ -70,9 +70,9 @@ source_option = choice(
     text="The input: running text, one sentence per line, words separated by spaces, or a file of words.",
 )
 
-reading = add_options(
-    choice("--from", "format_", of=get_args(Format), default="conllu", text="Format of FILE."), roots_option
-)
+format_option = choice("--from", "format_", of=get_args(Format), default="conllu", text="Format of FILE.")
+
+reading = add_options(format_option, roots_option)
 """The options of every command that reads a treebank."""
 
 parsing = add_options(

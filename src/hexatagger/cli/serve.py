@@ -25,17 +25,13 @@ from hexatagger.errors import ConfigError
     metavar="NAME",
     help="Answer requests for this host name; repeat for more.  [default: any; on loopback, only this machine's]",
 )
-@click.option(
-    "--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin call the service; repeat for more."
-)
+@click.option("--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin call; repeat for more.")
 @click.option("--max-body", default=1_000_000, show_default=True, help="Bytes per request.")
 @click.option("--max-words", default=5_000, show_default=True, help="Words per request.")
 @click.option("--max-work", default=5.0, show_default=True, help="Seconds of work per request for constraints and k.")
 @click.option("--max-queue", default=256, show_default=True, help="Requests that may wait; more are refused.")
 @click.option("--timeout", default=30.0, show_default=True, help="Seconds per request.")
-@click.option(
-    "--window", default=2.0, show_default=True, help="Milliseconds that a request waits for others to join its call."
-)
+@click.option("--window", default=2.0, show_default=True, help="Milliseconds a request waits for others to join it.")
 @click.option("--batch", default=64, show_default=True, help="Requests per parser call.")
 def serve(models: tuple[str, ...], window: float, **fields: Any) -> None:
     """Parse over HTTP. The page is at /, the interface is described at /docs.
@@ -50,9 +46,8 @@ def serve(models: tuple[str, ...], window: float, **fields: Any) -> None:
     from hexatagger.server import ServerOptions, open_socket
     from hexatagger.server import serve as run
 
-    given = ServerOptions(
-        models=_models(models), window=window / 1000, **fields
-    )  # click names the options like the fields
+    # The other options have the names of the fields.
+    given = ServerOptions(models=_models(models), window=window / 1000, **fields)
     with open_socket(given) as listener:
         address, taken = listener.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address

@@ -227,13 +227,11 @@ def _nodes(tree: BHT) -> list[Node]:
     """Return the nodes of a binary head tree in order, each one higher than its children."""
     ordered = list(tree.inorder())
     places = {id(node): place for place, node in enumerate(ordered)}
-    below_first, waiting = [], [tree]
-    while waiting:
-        node = waiting.pop()
-        below_first.append(node)
-        waiting += node.children
+    downwards = [tree]
+    for node in downwards:  # grows until the last leaf
+        downwards.extend(node.children)
     height: dict[int, int] = {}
-    for node in reversed(below_first):
+    for node in reversed(downwards):
         height[id(node)] = 1 + max((height[id(child)] for child in node.children), default=-1)
     return [
         Node(place, height[id(node)], node.side or "", tuple(places[id(child)] for child in node.children))

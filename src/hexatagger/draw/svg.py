@@ -7,6 +7,7 @@ Colours are CSS variables (`--hexa-…`), each preceded by a plain value for pro
 through `escape`.
 """
 
+import re
 from html import escape
 
 from hexatagger.draw.figure import Arc, Figure, Node, fans
@@ -32,43 +33,37 @@ _COLORS = {  # light, dark
 }
 
 
-def _variables(mode: int) -> str:
-    return "".join(f"--hexa-{name}:{colors[mode]};" for name, colors in _COLORS.items())
+def _sheet() -> str:
+    """Return the style sheet: a colour `@name` becomes its plain value, then its variable."""
+    light, dark = ("".join(f"--hexa-{name}:{each[mode]};" for name, each in _COLORS.items()) for mode in (0, 1))
+    sheet = f"""
+.hexa{{{light}font-family:'Noto Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif}}
+@media (prefers-color-scheme:dark){{.hexa{{{dark}}}}}
+.hexa text{{text-anchor:middle;unicode-bidi:isolate;white-space:pre}}
+.hexa text.start{{text-anchor:start}}
+.hexa text.end{{text-anchor:end}}
+.hexa path{{fill:none;stroke-width:1.4}}
+.hexa .paper{{fill:@paper}}
+.hexa .form{{fill:@ink;font-size:{FORM}px}}
+.hexa .upos{{fill:@muted;font-size:{SMALL}px}}
+.hexa .note{{fill:@muted;font-size:{LABEL}px;font-style:italic}}
+.hexa .label{{fill:@label;font-size:{LABEL}px}}
+.hexa .tag{{fill:@ink;font:{TAG}px 'Noto Sans Mono','DejaVu Sans Mono',Menlo,Consolas,monospace}}
+.hexa .inner{{fill:@right;font-weight:700}}
+.hexa .line{{stroke:@line}}
+.hexa path.head{{fill:@line;stroke:none}}
+.hexa .crossing .label,.hexa .crossing .head{{fill:@crossing}}
+.hexa .crossing .line{{stroke:@crossing;stroke-dasharray:5 3}}
+.hexa .arc:hover .line{{stroke-width:2.6}}.hexa .arc:hover .label{{font-weight:700}}
+.hexa circle{{fill:@paper;stroke-width:1.4}}
+.hexa .L circle{{stroke:@left}}.hexa .L text{{fill:@left}}
+.hexa .R circle{{stroke:@right}}.hexa .R text{{fill:@right}}
+.hexa .L text,.hexa .R text{{font-size:{SMALL}px;font-weight:600}}"""
+    colored = r"\1:{0};\1:var(--hexa-\2,{0})"
+    return re.sub(r"(\w+):@(\w+)", lambda found: found.expand(colored.format(_COLORS[found[2]][0])), sheet.strip())
 
 
-def _paint(rule: str, name: str, color: str, more: str = "") -> str:
-    """Write a rule with a colour: the plain value first, then the variable; `more` are further properties."""
-    light = _COLORS[color][0]
-    return f".hexa {rule}{{{name}:{light};{name}:var(--hexa-{color},{light});{more}}}"
-
-
-STYLE = "\n".join(
-    [
-        f".hexa{{{_variables(0)}font-family:'Noto Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif}}",
-        f"@media (prefers-color-scheme:dark){{.hexa{{{_variables(1)}}}}}",
-        ".hexa text{text-anchor:middle;unicode-bidi:isolate;white-space:pre}",
-        ".hexa text.start{text-anchor:start}",
-        ".hexa text.end{text-anchor:end}",
-        ".hexa path{fill:none;stroke-width:1.4}",
-        _paint(".paper", "fill", "paper"),
-        _paint(".form", "fill", "ink", f"font-size:{FORM}px"),
-        _paint(".upos", "fill", "muted", f"font-size:{SMALL}px"),
-        _paint(".note", "fill", "muted", f"font-size:{LABEL}px;font-style:italic"),
-        _paint(".label", "fill", "label", f"font-size:{LABEL}px"),
-        _paint(".tag", "fill", "ink", f"font:{TAG}px 'Noto Sans Mono','DejaVu Sans Mono',Menlo,Consolas,monospace"),
-        _paint(".inner", "fill", "right", "font-weight:700"),
-        _paint(".line", "stroke", "line"),
-        _paint("path.head", "fill", "line", "stroke:none"),
-        _paint(".crossing .label", "fill", "crossing"),
-        _paint(".crossing .line", "stroke", "crossing", "stroke-dasharray:5 3"),
-        _paint(".crossing .head", "fill", "crossing"),
-        ".hexa .arc:hover .line{stroke-width:2.6}.hexa .arc:hover .label{font-weight:700}",
-        _paint("circle", "fill", "paper", "stroke-width:1.4"),
-        _paint(".L circle", "stroke", "left") + _paint(".L text", "fill", "left"),
-        _paint(".R circle", "stroke", "right") + _paint(".R text", "fill", "right"),
-        f".hexa .L text,.hexa .R text{{font-size:{SMALL}px;font-weight:600}}",
-    ]
-)
+STYLE = _sheet()
 """The style sheet: in every SVG document, and once in an HTML page."""
 
 
@@ -129,21 +124,24 @@ def _arcs(figure: Figure, layout: Layout, base: float, step: int) -> list[str]:
     """Draw the arcs above (`step` -1) or below (1) the line `base`; outer ones first, so that labels stay on top."""
     parts: list[str] = []
     for placed in reversed(layout.arcs):
-        arc, y = placed.arc, base + step * _STEP * placed.arc.level
-        x, turn = placed.dependent, 1 if placed.dependent > placed.head else -1
-        near = base + step * 4
-        if arc.head:
-            bend = min(10.0, abs(placed.head - x) / 2)
-            path = (
-                f"M{placed.head:.1f} {base:.1f}V{y - step * bend:.1f}"
-                f"Q{placed.head:.1f} {y:.1f} {placed.head + turn * bend:.1f} {y:.1f}"
-                f"H{x - turn * bend:.1f}Q{x:.1f} {y:.1f} {x:.1f} {y - step * bend:.1f}V{near:.1f}"
-            )
-        else:
-            path = f"M{x:.1f} {y:.1f}V{near:.1f}"
+        x, y = placed.dependent, base + step * _STEP * placed.arc.level
+        start = [(placed.head, base), (placed.head, y)] if placed.arc.head else []
+        path = _path([*start, (x, y), (x, base + step * 4)], min(10.0, abs(placed.head - x) / 2))
         head = f"M{x:.1f} {base:.1f}l-3.6 {step * 7.5}h7.2z"
-        parts.append(_arc(figure, arc, path, head, placed.begin, y))
+        parts.append(_arc(figure, placed.arc, path, head, placed.begin, y))
     return parts
+
+
+def _path(points: list[tuple[float, float]], bend: float) -> str:
+    """Return a line through points that turns at right angles, with rounded corners."""
+    path = "M{:.1f} {:.1f}".format(*points[0])
+    for before, (x, y), after in zip(points, points[1:], points[2:], strict=False):
+        near, far = (
+            f"{x + bend * ((to_x > x) - (to_x < x)):.1f} {y + bend * ((to_y > y) - (to_y < y)):.1f}"
+            for to_x, to_y in (before, after)
+        )
+        path += f"L{near}Q{x:.1f} {y:.1f} {far}"
+    return path + "L{:.1f} {:.1f}".format(*points[-1])
 
 
 def _arc(figure: Figure, arc: Arc, path: str, head: str, x: float, y: float, *, aligned: bool = False) -> str:
@@ -221,16 +219,11 @@ def _arcs_downwards(figure: Figure, top: float) -> tuple[list[str], tuple[float,
     parts = []
     for arc in sorted(figure.arcs, key=lambda arc: -arc.level):
         y = rows[arc.dependent - 1]
+        start = [(0.0, y)]
         if arc.head:
-            x, start = columns[arc.head, arc.dependent], rows[arc.head - 1]
-            turn = 1 if y > start else -1
-            path = (
-                f"M{starts.get(arc.head, tip):.1f} {start:.1f}H{x + 8:.1f}"
-                f"Q{x:.1f} {start:.1f} {x:.1f} {start + turn * 8:.1f}"
-                f"V{y - turn * 8:.1f}Q{x:.1f} {y:.1f} {x + 8:.1f} {y:.1f}H{tip - 4:.1f}"
-            )
-        else:
-            path = f"M0 {y:.1f}H{tip - 4:.1f}"
+            column, row = columns[arc.head, arc.dependent], rows[arc.head - 1]
+            start = [(starts.get(arc.head, tip), row), (column, row), (column, y)]
+        path = _path([*start, (tip - 4, y)], 8)
         head = f"M{tip:.1f} {y:.1f}l-7.5 -3.6v7.2z"
         parts.append(_arc(figure, arc, path, head, labels - PIXELS.label(arc.label), y, aligned=True))
     x = tip + 7

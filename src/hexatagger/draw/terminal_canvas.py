@@ -7,6 +7,8 @@ Each row stores one byte per cell: the directions in which solid lines leave the
 import codecs
 import re
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 
 from hexatagger.draw.unicode import LEFT_TO_RIGHT, has_right_to_left
 from hexatagger.draw.width import graphemes
@@ -124,11 +126,6 @@ class Canvas:
 
 def _colored(pieces: Iterable[tuple[str, str]]) -> str:
     """Join pieces; each longest run of one style is between its codes."""
-    runs: list[tuple[str, str]] = []
-    for text, given in pieces:
-        style = given if text.strip() or not text else ""
-        if runs and (runs[-1][1] == style or not text):
-            runs[-1] = (runs[-1][0] + text, runs[-1][1])
-        else:
-            runs.append((text, style))
-    return "".join(f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style in STYLES else text for text, style in runs)
+    styled = [(text, style if text.strip() else "") for text, style in pieces if text]
+    runs = [(style, "".join(text for text, _ in run)) for style, run in groupby(styled, key=itemgetter(1))]
+    return "".join(f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style in STYLES else text for style, text in runs)

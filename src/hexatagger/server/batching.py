@@ -8,6 +8,7 @@ Requests with much chart work (see `cost`) go to the second thread, sentence by 
 others, and they stop after the sentence in hand when their time is over or the service shuts down.
 """
 
+import contextlib
 import logging
 import queue
 import threading
@@ -52,7 +53,9 @@ class Batcher:
 
     def __init__(self, name: str, parser: Parser, options: ServerOptions, metrics: ServiceMetrics) -> None:
         self.name, self.parser, self._options, self._metrics = name, parser, options, metrics
-        self.segments = _has_segmenter(parser)
+        self.segments = False
+        with contextlib.suppress(ConfigError):
+            self.segments = parser.segmenter is not None  # loads it
         self._waiting: deque[_Job] = deque()
         self._slow: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._running = 0
@@ -207,11 +210,3 @@ def _parts(jobs: Sequence[_Job], most: int) -> list[list[_Job]]:
         parts[-1].append(job)
         room -= size
     return parts
-
-
-def _has_segmenter(parser: Parser) -> bool:
-    """Say whether a parser can segment text, and load what it needs for that."""
-    try:
-        return parser.segmenter is not None
-    except ConfigError:
-        return False

@@ -2,17 +2,15 @@
 
 from pydantic import BaseModel, ValidationError
 
-_WANTED = {
-    "string_type": "a string",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "an object",
-    "model_type": "an object",
-    "int_type": "a whole number",
-    "bool_type": "true or false",
-}
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
-_RULES = {
+_WANTED = {
+    "string_type": "a string, not {kind}",
+    "list_type": "a list, not {kind}",
+    "tuple_type": "a list, not {kind}",
+    "dict_type": "an object, not {kind}",
+    "model_type": "an object, not {kind}",
+    "int_type": "a whole number, not {kind}",
+    "bool_type": "true or false, not {kind}",
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",
     "missing": "two numbers",  # of a pair
@@ -49,16 +47,15 @@ def explain(error: ValidationError, model: type[BaseModel], inner: type[BaseMode
     if kind == "extra_forbidden":
         known = (model if len(place) == 1 else inner).model_fields
         message = f"'{str(place[-1])[:80]}' is not a field: use {', '.join(known)}"
-    elif kind in _WANTED:
-        message = f"{field or 'the body'} must be {_WANTED[kind]}, not {_KINDS.get(type(value), 'a number')}"
     elif kind == "literal_error":
         message = f"{field} must be one of: {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
     elif kind == "too_short":
         message = f"{field} must not be empty"
     elif kind == "string_pattern_mismatch" and first["loc"][-1] == "[key]":
         message = f"'{str(value)[:80]}' in {_path(place[:-1])} is not the number of a word"
-    elif kind in _RULES:
-        message = f"{field} must be {_RULES[kind].format(**context)}"
+    elif kind in _WANTED:
+        wanted = _WANTED[kind].format(kind=_KINDS.get(type(value), "a number"), **context)
+        message = f"{field or 'the body'} must be {wanted}"
     else:
         message = f"{field}: {first['msg']}"
     return Refused(422, "invalid", message, field=field or None)

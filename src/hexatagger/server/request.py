@@ -29,10 +29,6 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _describe(schema: dict[str, Any]) -> None:
     """Say in the JSON Schema that one source is needed, and hide defaults that stand for "not given"."""
     schema["oneOf"] = [{"required": [name]} for name in SOURCES]
@@ -45,10 +41,10 @@ Number = Annotated[int, Field(ge=1, le=10**9), BeforeValidator(_whole)]
 Head = Annotated[int, Field(ge=0, le=10**9), BeforeValidator(_whole)]
 WordForm = Annotated[str, Field(min_length=1, pattern=r"^[^\t\n\r]+$")]
 WordKey = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
+_Names = Annotated[list[str], Field(min_length=1)]
 Deprels = Annotated[
-    list[str],
-    Field(min_length=1),
-    BeforeValidator(_listed, json_schema_input_type=str | Annotated[list[str], Field(min_length=1)]),
+    _Names,
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=str | _Names),
 ]
 
 

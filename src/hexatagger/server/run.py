@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 import h11
 import uvicorn
-from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
@@ -96,5 +95,5 @@ def run(options: ServerOptions, listener: socket.socket, parsers: Mapping[str, P
     config = uvicorn.Config(functools.partial(build, options), factory=True, **settings)  # type: ignore[arg-type]
     processes = Multiprocess(config, [listener])
     processes.run()
-    if any(process.exitcode == STARTUP_FAILURE for process in processes.processes):
+    if any(process.exitcode == 3 for process in processes.processes):  # uvicorn's code for a failed start
         raise HexataggerError("a worker process could not start: see its own message above")
