@@ -19,7 +19,7 @@ from hexatagger import __version__
 from hexatagger.errors import ConfigError, HexataggerError
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
-from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, SOFT_TAGS, WEIGHTS, has_segmenter
+from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, RUN, SOFT_TAGS, WEIGHTS, has_segmenter, write_json
 from hexatagger.parsing.calibrate import calibrate_folder
 from hexatagger.sentence import Sentence
 from hexatagger.train import preflight, teacher
@@ -72,13 +72,14 @@ def train(job: Job, report: Report | None = None) -> State:
     accelerator.wait_for_everyone()  # subtle: before the main process puts anything there
     with preflight.locked(job.out) if main else nullcontext():
         if finished:
-            treebank, gold = preflight.read_treebanks(job.train, job.dev)
+            treebank = preflight.read_treebank(job.train, purpose="train")
+            gold = preflight.read_treebank(job.dev, purpose="dev")
         else:
             model, data = prepare(job, accelerator)
             treebank, gold = data.treebank, data.gold
         with _logged(job.out, report, main) as record:
             if main:
-                preflight.save_run(job.out, files)
+                write_json(job.out / RUN, {"files": [asdict(each) for each in files]})
             state = finished or fit(model, data, accelerator, record, resume=job.resume)
             if main:
                 if not finished:
@@ -104,7 +105,8 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     recipe = job.recipe
     if recipe.model.encoder != CHARACTERS:
         check_encoder(recipe.model.encoder)
-    gold, dev = preflight.read_treebanks(job.train, job.dev)
+    gold = preflight.read_treebank(job.train, purpose="train")
+    dev = preflight.read_treebank(job.dev, purpose="dev")
     preflight.check_columns(gold, recipe, source=", ".join(map(str, job.train)))
     if job.unlabelled and not job.teacher:
         raise ConfigError("unlabelled text is only of use to a teacher: name one with --teacher")
@@ -132,8 +134,7 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
             teacher.save_soft(teacher.ask(tutor, [*gold, *more]), place)
         accelerator.wait_for_everyone()
         teacher.give(examples, teacher.load_soft(place, [len(sentence) for sentence in (*gold, *more)]), model)
-    kept = gold if job.segmenter else []
-    return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), kept)
+    return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), gold if job.segmenter else [])
 
 
 def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) -> None:

@@ -7,7 +7,7 @@ are the same as those of a single process. The library prints nothing: events go
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -41,11 +41,9 @@ class Data:
 
     train: list[Example]
     dev: list[Example]
-    gold: list[Sentence]
-    """The dev set, untouched."""
+    gold: list[Sentence]  # the dev set, untouched
     warnings: list[str]
-    treebank: list[Sentence] = field(default_factory=list)
-    """The training set, untouched; only if a segmenter is to be trained on it."""
+    treebank: list[Sentence]  # the training set, untouched, if a segmenter is to be trained on it
 
 
 def validate(model: Model, data: Data) -> dict[str, float]:
@@ -133,8 +131,8 @@ def fit(
 def _share(items: list[Item], accelerator: Accelerator, pad: int) -> Batch:
     """Return the share of this process in a batch; if there are too few windows, one with all targets ignored."""
     own = items[accelerator.process_index :: accelerator.num_processes]
-    batch = collate(own, pad=pad) if own else ignore_all(collate(items[:1], pad=pad))
-    return batch.to(accelerator.device)
+    batch = collate(own or items[:1], pad=pad, device=accelerator.device)
+    return batch if own else ignore_all(batch)
 
 
 def _words(items: Sequence[Item]) -> int:

@@ -30,10 +30,9 @@ class HiddenLayer(nn.Module):
         self.hidden = nn.Linear(3 * inputs, width)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        """Map (batch, words, inputs) to (batch, words, width)."""
-        hidden = functional.leaky_relu(self.hidden(_with_neighbours(vectors, lengths)), 0.1)
-        return cast("Tensor", self.dropout(hidden))
+    def forward(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """Map (batch, words, inputs) to (batch, words, width); no scores of pointers, see `Pointers`."""
+        return self.dropout(functional.leaky_relu(self.hidden(_with_neighbours(vectors, lengths)), 0.1)), {}
 
 
 def _with_neighbours(vectors: Tensor, lengths: Tensor) -> Tensor:
@@ -84,7 +83,7 @@ class Pointers(nn.Module):
             seen.append(pointer.look(likely, others))
             products.append(pointer.own(places) * seen[-1])
             sides.append(pointer.sides(likely))
-        hidden = self.around(torch.cat(seen, dim=-1), lengths)
+        hidden, _ = self.around(torch.cat(seen, dim=-1), lengths)
         return torch.cat([hidden, *products, _with_neighbours(torch.cat(sides, dim=-1), lengths)], dim=-1), scores
 
 
