@@ -19,8 +19,7 @@ from hexatagger.tags.lemma import to_script
 from hexatagger.tags.projective import split_mark
 from hexatagger.train.pointers import POINTERS
 
-IGNORE = -100
-"""A target that is not in the loss, as torch has it."""
+IGNORE = -100  # a target that is not in the loss, as torch has it
 _POOL = 40  # batches that are sorted by length together
 Soft = tuple[NDArray[np.int16], NDArray[np.float16]]
 """A teacher's k best labels of every word and their probabilities: (words, k) each."""

@@ -24,8 +24,7 @@ from hexatagger.parsing.pieces import SHAPES
 from hexatagger.train.pointers import PAIRS, HiddenLayer, Pairs, Pointer, Pointers, marginal_relations
 from hexatagger.tree import fits_head
 
-JOINT = "joint"
-"""Name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation."""
+JOINT = "joint"  # name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation
 TREE = ("leaf", "internal", "relation", "mark", JOINT)
 """The projections that make up the tree; all others are further tasks."""
 
@@ -127,8 +126,7 @@ def tree_scores(scores: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     return scores["leaf"].log_softmax(-1), internal, scores["relation"].unsqueeze(-2)
 
 
-SCORES = ("leaf", "internal", "relations", "head")
-"""Outputs of the ONNX graph that are scores; all others are labels."""
+SCORES = ("leaf", "internal", "relations", "head")  # outputs of the ONNX graph that are scores; all others are labels
 
 
 def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tensor]:

@@ -1,11 +1,7 @@
 """Extensions of ours, not in the paper: a hidden layer below the tags, pointers, and relations given the head.
 
-The hidden layer sees a word with its two neighbours, because an internal tag is as much about the next word. Pointers
-are attention that is supervised: a word attends to its head, the gap between two words to its arc and to the gap above
-it in the binary head tree. The scores of heads also leave the network, to rerank the k best tag sequences. `Pairs`
-scores the relations of a word given each possible head.
-
-All of this is quadratic in the length of a sentence, except the hidden layer.
+All of this is quadratic in the length of a sentence, except the hidden layer. The pointers' scores of heads also leave
+the network, to rerank the k best tag sequences.
 """
 
 from typing import cast
@@ -14,15 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-PAIRS = "pairs"
-"""Name of the scores of relations given each possible head."""
+PAIRS = "pairs"  # name of the scores of relations given each possible head
 POINTERS = ("head", "above", "governor", "dependent")
 """What pointers are trained to find: the head of a word; for the gap after a word, the gap above it in the binary head
 tree and the two words of its arc."""
 
 
 class HiddenLayer(nn.Module):
-    """A hidden layer that sees each word with the one before and the one after it."""
+    """A hidden layer that sees each word with its neighbours, as an internal tag is as much about the next word."""
 
     def __init__(self, inputs: int, width: int, dropout: float) -> None:
         super().__init__()
@@ -90,10 +85,8 @@ class Pointers(nn.Module):
 class Pointer(nn.Module):
     """Biaffine attention with one head, as in Dozat and Manning (2017): to one of the others or to none."""
 
-    SIDES = 3
-    """Left, right, nowhere."""
-    LOWEST = -8.0
-    """Floor for log-probabilities."""
+    SIDES = 3  # left, right, nowhere
+    LOWEST = -8.0  # floor for log-probabilities
 
     def __init__(self, places: int, others: int, width: int, dropout: float) -> None:
         super().__init__()

@@ -15,8 +15,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-LEAST = 1024
-"""Smaller arrays stay as they are: there is nothing to gain."""
+LEAST = 1024  # smaller arrays stay as they are: there is nothing to gain
 
 # subtle: CPUs without VNNI add pairs of products in 16 bits, which overflow if both factors use 8 bits; weights of 7
 # bits fit, and the result is the same on all machines

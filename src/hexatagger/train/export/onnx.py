@@ -14,7 +14,7 @@ import math
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from hexatagger.errors import ConfigError
 from hexatagger.model.config import CHARACTERS
-from hexatagger.model.folder import CONFIG, LABELS, NETWORK, NETWORK_INT8, TOKENIZER
+from hexatagger.model.folder import NETWORK, NETWORK_INT8, write_folder
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.pieces import stack_windows
 from hexatagger.scoring.evaluate import evaluate
@@ -37,12 +37,9 @@ from hexatagger.train.network import SCORES, output_scores, reduce_scores
 from hexatagger.train.weights import Model, load_model
 
 OPSET = 20
-TOLERANCE = 1e-4
-"""Largest allowed difference of a score in 32 bits from torch's, relative to scores beyond 1."""
-GREATEST_LOSS = 0.3
-"""Largest loss of dev LAS that 8 bits may cause,"""
-FEWEST_LOST = 2
-"""or number of words, if dev is so small that this is more."""
+TOLERANCE = 1e-4  # largest allowed difference of a score in 32 bits from torch's, relative to scores beyond 1
+GREATEST_LOSS = 0.3  # largest loss of dev LAS that 8 bits may cause,
+FEWEST_LOST = 2  # or number of words, if dev is so small that this is more
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +62,7 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
     las = las_int8 = None
     with tempfile.TemporaryDirectory(dir=folder) as place:
         trial = Path(place)
-        for name in (CONFIG, LABELS, TOKENIZER):
-            if (folder / name).exists():
-                (trial / name).write_bytes((folder / name).read_bytes())
+        write_folder(replace(model, path=trial))
         onnx.save(whole, trial / NETWORK)
         try:
             difference = check_parity(model, load(trial, precision="fp32"), dev)

@@ -20,8 +20,7 @@ from hexatagger.segment.multiword import split_places
 from hexatagger.segment.segmenter import END, MULTIWORD, SENTENCE, SPLIT
 from hexatagger.sentence import Multiword, Sentence
 
-IGNORE = -1
-"""A label that is not in the loss."""
+IGNORE = -1  # a label that is not in the loss
 CharacterLabels = NDArray[np.int8]
 
 _RARE = 2  # characters that occur fewer times are not learnt
