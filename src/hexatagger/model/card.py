@@ -12,19 +12,13 @@ from typing import Any, Literal, Self
 from hexatagger.formats.files import reading
 from hexatagger.model.config import to_toml
 from hexatagger.model.folder import CARD, README, read_json, write_file, write_json
-from hexatagger.model.temperature import JUDGED, Calibration
+from hexatagger.model.temperature import Calibration
 from hexatagger.model.values import build, checking
 
 Kept = Literal["int8", "fp32"]
 """Precision of the network in a package."""
 
 Part = Literal["train", "dev", "unlabelled", "teacher"]
-_PARTS: dict[Part, str] = {
-    "train": "train",
-    "dev": "dev",
-    "unlabelled": "without trees, for the teacher",
-    "teacher": "teacher",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +95,8 @@ def render(card: Card) -> str:
     size = f"{card.parameters / 1e6:.1f} million parameters"
     memory = f" and {card.gigabytes:.1f} GB of memory" if card.gigabytes else ""
     head = {name: getattr(card, name) for name in ("title", "language", "description", "licence")}
-    files = [[_PARTS[each.part], each.name, f"`{each.sha256}`"] for each in card.data]
+    parts_read = {"unlabelled": "without trees, for the teacher"}
+    files = [[parts_read.get(each.part, each.part), each.name, f"`{each.sha256}`"] for each in card.data]
     parts = [
         f"# {card.title or 'A hexatagger model'}",
         f"A dependency parser: encoder `{card.encoder}`, {size}, trained with hexatagger {card.version}.",
@@ -136,15 +131,14 @@ def _package(package: Packaged) -> list[str]:
 
 def _calibration(found: Calibration) -> list[str]:
     """Render what is said about probabilities."""
-    warm, errors = found.temperature, zip(JUDGED, found.before, found.after, strict=False)
-    rows = [[name, f"{100 * old:.2f} %", f"{100 * new:.2f} %"] for name, old, new in errors]
+    warm = found.temperature
     return [
         "## Probabilities",
         f"For probabilities, scores of tags are divided by a temperature of {warm.tags:g}, those of relations by "
         f"{warm.relations:g}.\n"
         f"Both were fitted on {found.fitted:,} words of dev, which the network was not trained on.\n"
         f"Expected calibration error over {found.words:,} words, each half judged with the temperatures of the other:",
-        _table(["", "without", "with"], rows, left=1),
+        _table(["", "without", "with"], found.rows(), left=1),
     ]
 
 

@@ -19,8 +19,7 @@ from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.files import read_text
 from hexatagger.model.values import build, check_fields, check_keys, check_range
 
-CHARACTERS = "characters"
-"""Name of the encoder that is trained from the treebank alone."""
+CHARACTERS = "characters"  # name of the encoder that is trained from the treebank alone
 
 Task = Literal["upos", "xpos", "feats", "lemma"]
 """What can be predicted besides the tree."""
@@ -148,13 +147,9 @@ class CardConfig:
     """What the model card says: `[card]` in a recipe."""
 
     title: str = ""
-    """Title of the card."""
-    language: str = ""
-    """Language code, as `en`."""
-    description: str = ""
-    """One paragraph about the model."""
-    licence: str = ""
-    """Licence of the model; those of the treebank and of the encoder bind it."""
+    language: str = ""  # a code, as `en`
+    description: str = ""  # one paragraph about the model
+    licence: str = ""  # those of the treebank and of the encoder bind it
 
 
 @dataclass(frozen=True, slots=True)

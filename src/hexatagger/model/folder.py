@@ -28,8 +28,7 @@ from hexatagger.model.labels import Labels
 from hexatagger.model.temperature import Temperature
 from hexatagger.model.values import build, checked, checking, parse_json
 
-FORMAT = 1
-"""Version of the folder's format; a folder with a greater one was written by a newer hexatagger."""
+FORMAT = 1  # version of the folder's format; a folder with a greater one was written by a newer hexatagger
 
 CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
 NETWORK, NETWORK_INT8 = "model.onnx", "model.int8.onnx"
@@ -43,8 +42,7 @@ NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWOR
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
 PARSING_FILES = (CONFIG, LABELS, TOKENIZER, NETWORK, NETWORK_INT8, *SEGMENTER_FILES)
 """All files that the result of parsing depends on."""
-RUNNING_FILES = (*PARSING_FILES, CARD, README)
-"""All files that go along when a model is passed on."""
+RUNNING_FILES = (*PARSING_FILES, CARD, README)  # all files that go along when a model is passed on
 
 
 @dataclass(slots=True)

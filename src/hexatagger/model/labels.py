@@ -15,8 +15,7 @@ from hexatagger.model.values import checked, checking, parse_json
 from hexatagger.tags.lemma import apply_script
 from hexatagger.tags.projective import split_mark
 
-MISSING = -1
-"""The id of a string that is not in the set."""
+MISSING = -1  # the id of a string that is not in the set
 
 
 class LabelSet:
@@ -75,12 +74,9 @@ class Labels:
 
     relations: LabelSet
     marks: LabelSet = field(default_factory=lambda: LabelSet([""]))
-    roots: frozenset[str] = frozenset({"root"})
-    """Relations that only root words have: a root word takes one of them, no other word does."""
-    tasks: dict[str, LabelSet] = field(default_factory=dict)
-    """Strings of the further tasks."""
-    pos: LabelSet = field(default_factory=lambda: LabelSet([]))
-    """Strings of the input column, if there is one."""
+    roots: frozenset[str] = frozenset({"root"})  # a root word takes one of these relations, no other word does
+    tasks: dict[str, LabelSet] = field(default_factory=dict)  # strings of the further tasks
+    pos: LabelSet = field(default_factory=lambda: LabelSet([]))  # strings of the input column, if there is one
 
     def pos_ids(self, values: Sequence[str]) -> list[int]:
         """Return the ids of an input column; strings that training did not have share the id after the last.

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from hexatagger.errors import ConfigError
 
-EMBEDDED = "en"
-"""Name of the model inside the package."""
+EMBEDDED = "en"  # name of the model inside the package
 
 
 def find_model(model: str | Path) -> Path:

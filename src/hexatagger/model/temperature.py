@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from hexatagger.errors import ConfigError
 
-JUDGED = ("head", "head and relation")
-"""What calibration errors are of."""
+JUDGED = ("head", "head and relation")  # what calibration errors are of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,11 @@ class Calibration:
         """Whether the temperature lowers the calibration error, or leaves it as it is."""
         return sum(self.after) <= sum(self.before)
 
+    def rows(self) -> list[list[str]]:
+        """Return what was judged, with its errors before and after."""
+        errors = zip(JUDGED, self.before, self.after, strict=False)
+        return [[name, f"{100 * old:.2f} %", f"{100 * new:.2f} %"] for name, old, new in errors]
+
     def describe(self) -> str:
         """Return one line about the errors before and after."""
-        return "; ".join(
-            f"calibration error, {name}: {100 * old:.2f} % without, {100 * new:.2f} % with"
-            for name, old, new in zip(JUDGED, self.before, self.after, strict=False)
-        )
+        return "; ".join(f"calibration error, {name}: {old} without, {new} with" for name, old, new in self.rows())

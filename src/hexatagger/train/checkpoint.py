@@ -16,8 +16,7 @@ from torch.optim import Optimizer
 from hexatagger.model.folder import CHECKPOINT, read_json, write_json
 from hexatagger.train.weights import load_weights, save_weights
 
-NOT_SCORES = ("event", "part", "epoch", "loss", "seconds", "gigabytes")
-"""Keys of an epoch besides its scores on dev."""
+NOT_SCORES = ("event", "part", "epoch", "loss", "seconds", "gigabytes")  # keys of an epoch besides its scores on dev
 _STATE = "state.json"
 
 

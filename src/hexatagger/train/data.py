@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,8 +19,7 @@ from hexatagger.tags.lemma import to_script
 from hexatagger.tags.projective import split_mark
 from hexatagger.train.pointers import POINTERS
 
-IGNORE = -100
-"""A target that is not in the loss, as torch has it."""
+IGNORE = -100  # a target that is not in the loss, as torch has it
 _POOL = 40  # batches that are sorted by length together
 Soft = tuple[NDArray[np.int16], NDArray[np.float16]]
 """A teacher's k best labels of every word and their probabilities: (words, k) each."""
@@ -44,16 +44,6 @@ class Batch:
     soft: dict[str, tuple[Tensor, Tensor]]
     words: int  # number of words in the loss
     whole: Tensor  # which rows are whole sentences rather than windows of longer ones
-
-    def to(self, device: torch.device) -> "Batch":
-        """Move everything to a device."""
-        return Batch(
-            {name: each.to(device) for name, each in self.inputs.items()},
-            {name: each.to(device) for name, each in self.targets.items()},
-            {name: (ids.to(device), shares.to(device)) for name, (ids, shares) in self.soft.items()},
-            self.words,
-            self.whole.to(device),
-        )
 
 
 Item = tuple[Example, Window]
@@ -152,34 +142,35 @@ def _ids(labels: LabelSet, strings: list[str]) -> Ints:
     return np.where(numbers == MISSING, IGNORE, numbers)
 
 
-def collate(items: Sequence[Item], *, pad: int = 0) -> Batch:
+def collate(items: Sequence[Item], *, pad: int = 0, device: torch.device | str = "cpu") -> Batch:
     """Pad windows to one batch with their targets; `pad` is the piece that fills it."""
     windows = [window for _, window in items]
     pos = [example.pos for example, _ in items if example.pos is not None]
     inputs = stack_windows(windows, pad=pad, pos=pos or None)
     shape = inputs["spans"].shape[:2]
     targets = {name: np.full(shape, IGNORE, np.int64) for name in items[0][0].targets}
-    soft = {
-        name: (np.zeros((*shape, ids.shape[1]), np.int64), np.zeros((*shape, ids.shape[1]), np.float32))
-        for name, (ids, _) in items[0][0].soft.items()
-    }
+    widths = {name: ids.shape[1] for name, (ids, _) in items[0][0].soft.items()}
+    soft_ids = {name: np.zeros((*shape, width), np.int64) for name, width in widths.items()}
+    soft_shares = {name: np.zeros((*shape, width), np.float32) for name, width in widths.items()}
     for row, (example, window) in enumerate(items):
         kept, given = window.kept, slice(*window.keep)
         for name, values in example.targets.items():
             targets[name][row, kept] = _within(window, values[given]) if name in POINTERS else values[given]
-        for name, (ids, shares) in soft.items():
-            ids[row, kept], shares[row, kept] = (each[given] for each in example.soft[name])
+        for name, (ids, shares) in example.soft.items():
+            soft_ids[name][row, kept], soft_shares[name][row, kept] = ids[given], shares[given]
+    numbers, weights = tensors(soft_ids, device), tensors(soft_shares, device)
     return Batch(
-        _tensors(inputs),
-        _tensors(targets),
-        {name: (torch.from_numpy(ids), torch.from_numpy(shares)) for name, (ids, shares) in soft.items()},
+        tensors(inputs, device),
+        tensors(targets, device),
+        {name: (numbers[name], weights[name]) for name in numbers},
         sum(window.keep[1] - window.keep[0] for window in windows),
-        torch.tensor([len(example.windows) == 1 for example, _ in items]),
+        torch.tensor([len(example.windows) == 1 for example, _ in items], device=device),
     )
 
 
-def _tensors(arrays: Mapping[str, Ints]) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+def tensors(arrays: Mapping[str, NDArray[Any]], device: torch.device | str = "cpu") -> dict[str, Tensor]:
+    """Return arrays as tensors on a device."""
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
 
 def _within(window: Window, places: Ints) -> Ints:

@@ -34,7 +34,10 @@ def load_encoder(name: str) -> Encoder:
     with _silence():
         module = _without_pooler(AutoModel.from_pretrained(name, config=hf, dtype=torch.float32))
     tokenizer = word_tokenizer(_tokenizer_json(name))
-    pieces = read_config(tokenizer, limit=_limit(hf), pad=getattr(hf, "pad_token_id", None))
+    # subtle: RoBERTa and its kin number positions from 2 up, so two of max_position_embeddings are never used
+    positions = getattr(hf, "max_position_embeddings", None) or 0
+    limit = min(_LONGEST, positions - 2) if positions > 2 else _LONGEST
+    pieces = read_config(tokenizer, limit=limit, pad=getattr(hf, "pad_token_id", None))
     return Encoder(module, hf.to_diff_dict() | {"model_type": hf.model_type}, tokenizer, pieces)
 
 
@@ -76,13 +79,6 @@ def _tokenizer_json(name: str) -> str:
     except (OSError, ValueError, AttributeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ConfigError(f"encoder '{name}' has no tokenizer.json, and none can be made ({reason})") from None
-
-
-def _limit(hf: Any) -> int:
-    """Return the number of pieces that an encoder reads at once."""
-    # subtle: RoBERTa and its kin number positions from 2 up, so two of max_position_embeddings are never used
-    positions = getattr(hf, "max_position_embeddings", None)
-    return min(_LONGEST, positions - 2) if positions and positions > 2 else _LONGEST
 
 
 @contextmanager

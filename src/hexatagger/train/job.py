@@ -17,14 +17,14 @@ from accelerate.utils import set_seed
 
 from hexatagger import __version__
 from hexatagger.errors import ConfigError, HexataggerError
+from hexatagger.formats.files import replacing
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
-from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, SOFT_TAGS, WEIGHTS, has_segmenter
+from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, RUN, SOFT_TAGS, WEIGHTS, has_segmenter, write_json
 from hexatagger.parsing.calibrate import calibrate_folder
 from hexatagger.sentence import Sentence
 from hexatagger.train import preflight, teacher
 from hexatagger.train.checkpoint import NOT_SCORES, State, load_state, remove_checkpoints, save_state
-from hexatagger.train.curve import write_curve
 from hexatagger.train.data import collect_labels, encode
 from hexatagger.train.encoder import check_encoder, load_encoder
 from hexatagger.train.loop import Data, Report, fit, make_accelerator
@@ -72,22 +72,23 @@ def train(job: Job, report: Report | None = None) -> State:
     accelerator.wait_for_everyone()  # subtle: before the main process puts anything there
     with preflight.locked(job.out) if main else nullcontext():
         if finished:
-            treebank, gold = preflight.read_treebanks(job.train, job.dev)
+            treebank = preflight.read_treebank(job.train, purpose="train")
+            gold = preflight.read_treebank(job.dev, purpose="dev")
         else:
             model, data = prepare(job, accelerator)
             treebank, gold = data.treebank, data.gold
-        with _logged(job.out, report, main) as record:
-            if main:
-                preflight.save_run(job.out, files)
-            state = finished or fit(model, data, accelerator, record, resume=job.resume)
-            if main:
-                if not finished:
-                    describe(model, state, job, files)
-                finish(job, treebank, gold, record)
-                save_state(state, job.out / FINISHED)
-                remove_checkpoints(job.out)
-                (job.out / SOFT_TAGS).unlink(missing_ok=True)
-            record({"event": "end", "best": state.best, "best_epoch": state.best_epoch, "seconds": state.seconds})
+        record = _recorder(job.out, report) if main else lambda event: None
+        if main:
+            write_json(job.out / RUN, {"files": [asdict(each) for each in files]})
+        state = finished or fit(model, data, accelerator, record, resume=job.resume)
+        if main:
+            if not finished:
+                describe(model, state, job, files)
+            finish(job, treebank, gold, record)
+            save_state(state, job.out / FINISHED)
+            remove_checkpoints(job.out)
+            (job.out / SOFT_TAGS).unlink(missing_ok=True)
+        record({"event": "end", "best": state.best, "best_epoch": state.best_epoch, "seconds": state.seconds})
         accelerator.wait_for_everyone()
     return state
 
@@ -104,7 +105,8 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     recipe = job.recipe
     if recipe.model.encoder != CHARACTERS:
         check_encoder(recipe.model.encoder)
-    gold, dev = preflight.read_treebanks(job.train, job.dev)
+    gold = preflight.read_treebank(job.train, purpose="train")
+    dev = preflight.read_treebank(job.dev, purpose="dev")
     preflight.check_columns(gold, recipe, source=", ".join(map(str, job.train)))
     if job.unlabelled and not job.teacher:
         raise ConfigError("unlabelled text is only of use to a teacher: name one with --teacher")
@@ -132,8 +134,7 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
             teacher.save_soft(teacher.ask(tutor, [*gold, *more]), place)
         accelerator.wait_for_everyone()
         teacher.give(examples, teacher.load_soft(place, [len(sentence) for sentence in (*gold, *more)]), model)
-    kept = gold if job.segmenter else []
-    return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), kept)
+    return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), gold if job.segmenter else [])
 
 
 def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) -> None:
@@ -155,7 +156,29 @@ def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) ->
         recipe={name: keys for name, keys in recipe.to_dict().items() if name != "card"},
     )
     write_card(job.out, card)
-    write_curve(state.history, job.out / CURVE)
+    _plot(state.history, job.out / CURVE)
+
+
+def _plot(history: Sequence[dict[str, Any]], path: Path) -> None:
+    """Plot loss and dev scores by epoch, if matplotlib is installed."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    epochs = [entry["epoch"] for entry in history]
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    left = figure.add_subplot()
+    for name in ("UAS", "LAS"):
+        left.plot(epochs, [entry[name] for entry in history], marker="o", label=f"dev {name}")
+    left.set(xlabel="epoch", ylabel="percent")
+    right = left.twinx()
+    right.plot(epochs, [entry["loss"] for entry in history], color="grey", linestyle=":", label="train loss")
+    right.set(ylabel="loss")
+    figure.legend(loc="outside upper center", ncols=3)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
 
 
 def finish(job: Job, treebank: Sequence[Sentence], gold: Sequence[Sentence], report: Report) -> None:
@@ -185,19 +208,15 @@ def _warned(report: Report) -> Iterator[None]:
         report({"event": "warning", "message": str(error)})
 
 
-@contextmanager
-def _logged(out: Path, report: Report | None, main: bool) -> Iterator[Report]:
-    """Give a report function that calls the callback and writes log.jsonl, in the main process only."""
-    if not main:
-        yield lambda event: None
-        return
-    with (out / LOG).open("a", encoding="utf-8") as log:
+def _recorder(out: Path, report: Report | None) -> Report:
+    """Return a report function that writes log.jsonl and calls the callback."""
+    (out / LOG).touch()  # says that there is a run to resume
 
-        def record(event: dict[str, Any]) -> None:
-            if event["event"] != "step" or event["step"] % _LOGGED == 0:
+    def record(event: dict[str, Any]) -> None:
+        if event["event"] != "step" or event["step"] % _LOGGED == 0:
+            with (out / LOG).open("a", encoding="utf-8") as log:
                 log.write(json.dumps(event, ensure_ascii=False) + "\n")
-                log.flush()
-            if report:
-                report(event)
+        if report:
+            report(event)
 
-        yield record
+    return record

@@ -6,8 +6,8 @@ are the same as those of a single process. The library prints nothing: events go
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from hexatagger.model.folder import WEIGHTS, write_folder
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.train.checkpoint import State, find_checkpoint, load_checkpoint, save_checkpoint
-from hexatagger.train.data import Batch, Example, Item, batches, collate, ignore_all
+from hexatagger.train.data import Batch, Example, batches, collate, ignore_all
 from hexatagger.train.loss import total_loss
 from hexatagger.train.optimizer import make_optimizer, set_rates, start_average, update_average, using
 from hexatagger.train.predict import parse
@@ -41,11 +41,9 @@ class Data:
 
     train: list[Example]
     dev: list[Example]
-    gold: list[Sentence]
-    """The dev set, untouched."""
+    gold: list[Sentence]  # the dev set, untouched
     warnings: list[str]
-    treebank: list[Sentence] = field(default_factory=list)
-    """The training set, untouched; only if a segmenter is to be trained on it."""
+    treebank: list[Sentence]  # the training set, untouched, if a segmenter is to be trained on it
 
 
 def validate(model: Model, data: Data) -> dict[str, float]:
@@ -84,13 +82,19 @@ def fit(
         report({"event": "warning", "part": "parser", "message": warning})
     start = {"event": "start", "part": "parser", "epochs": config.epochs, "epoch": state.epoch}
     report({**start, "sentences": len(data.train)})
-    while state.epoch < config.epochs and not _stopped(state, config):
+    while state.epoch < config.epochs:
+        if config.patience and state.epoch - max(0, state.best_epoch) >= config.patience:
+            break
         plan = batches(data.train, config, epoch=state.epoch)
         loss_sum, words = 0.0, 0
         network.train()
         for items in plan[state.step :]:
             set_rates(optimizer, config, (state.epoch + state.step / len(plan)) / config.epochs)
-            batch, size = _share(items, accelerator, model.pad), _words(items)
+            size = sum(window.keep[1] - window.keep[0] for _, window in items)
+            own = items[accelerator.process_index :: accelerator.num_processes]
+            batch = collate(own or items[:1], pad=model.pad, device=accelerator.device)
+            if not own:  # too few windows for all processes
+                ignore_all(batch)
             with accelerator.autocast():
                 scores = network(**batch.inputs)
             # divided by the words of the whole batch: the mean over processes is then that of a single process
@@ -130,18 +134,6 @@ def fit(
     return state
 
 
-def _share(items: list[Item], accelerator: Accelerator, pad: int) -> Batch:
-    """Return the share of this process in a batch; if there are too few windows, one with all targets ignored."""
-    own = items[accelerator.process_index :: accelerator.num_processes]
-    batch = collate(own, pad=pad) if own else ignore_all(collate(items[:1], pad=pad))
-    return batch.to(accelerator.device)
-
-
-def _words(items: Sequence[Item]) -> int:
-    """Count the words of a batch that are in the loss."""
-    return sum(window.keep[1] - window.keep[0] for _, window in items)
-
-
 def _gigabytes() -> float:
     """Return the peak memory of this process, on the GPU if there is one; 0 if it is not known."""
     if torch.cuda.is_available():
@@ -152,11 +144,6 @@ def _gigabytes() -> float:
         return 0.0
     unit = 1 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
-
-
-def _stopped(state: State, config: TrainConfig) -> bool:
-    """Say whether LAS on dev has not risen for `patience` epochs."""
-    return bool(config.patience) and state.epoch - max(0, state.best_epoch) >= config.patience
 
 
 def make_accelerator(config: TrainConfig) -> Accelerator:

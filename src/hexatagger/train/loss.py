@@ -59,12 +59,10 @@ def _legal_rows(batch: Batch) -> Tensor:
 
 def legal_loss(scores: Mapping[str, Tensor], batch: Batch) -> Tensor:
     """Return −log p(gold tags | legal) of every row: (batch,); meaningless for rows without a whole gold sequence."""
-    internal = scores["internal"].float()
-    own = scores[JOINT if JOINT in scores else "leaf"].float()
+    name = JOINT if JOINT in scores else "leaf"
+    own, internal = scores[name].float(), scores["internal"].float()
     leaf = own.reshape(*own.shape[:-1], 2, -1).logsumexp(-1)  # over relations; a plain leaf tag has one column
-    gold = _picked(own, batch.targets[JOINT if JOINT in scores else "leaf"]) + _picked(
-        internal, batch.targets["internal"]
-    )
+    gold = _picked(own, batch.targets[name]) + _picked(internal, batch.targets["internal"])
     return log_partition(leaf, internal, batch.inputs["lengths"]) - gold.sum(1)
 
 
@@ -85,9 +83,8 @@ def log_partition(leaf: Tensor, internal: Tensor, lengths: Tensor) -> Tensor:
     words = leaf.shape[1]
     if words == 1:
         return leaf[:, 0, 0]
-    over, under = internal[..., :2].logsumexp(-1), internal[..., 2:].logsumexp(-1)  # L·, R·
+    over, under = (internal[:, : words - 1, part].logsumexp(-1) for part in (slice(2), slice(2, 4)))  # L·, R·
     left, right = leaf[:, :-1, 0], leaf[:, :-1, 1]
-    over, under = over[:, : words - 1], under[:, : words - 1]
     up, down = left + over, right + under
     stay = torch.logaddexp(left + under, right + over)
     depths = (words + 1) // 2  # no legal sequence goes deeper
@@ -95,13 +92,8 @@ def log_partition(leaf: Tensor, internal: Tensor, lengths: Tensor) -> Tensor:
     alpha = functional.pad(up[:, :1], (0, depths - 1), value=_NEVER)
     for word in range(1, words - 1):
         wide = functional.pad(alpha, (1, 1), value=_NEVER)
-        moves = torch.stack(
-            [
-                wide[:, :-2] + up[:, word, None],
-                wide[:, 1:-1] + stay[:, word, None],
-                wide[:, 2:] + down[:, word, None],
-            ]
-        )
+        ways = (wide[:, :-2], up), (wide[:, 1:-1], stay), (wide[:, 2:], down)
+        moves = torch.stack([depth + move[:, word, None] for depth, move in ways])
         # the last word of a sentence has no internal tag: its depths stay as they are
         alpha = torch.where((lengths > word + 1).unsqueeze(1), moves.logsumexp(0), alpha)
     last = leaf[..., 1].gather(1, (lengths - 1).unsqueeze(1)).squeeze(1)

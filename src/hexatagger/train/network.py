@@ -24,8 +24,7 @@ from hexatagger.parsing.pieces import SHAPES
 from hexatagger.train.pointers import PAIRS, HiddenLayer, Pairs, Pointer, Pointers, marginal_relations
 from hexatagger.tree import fits_head
 
-JOINT = "joint"
-"""Name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation."""
+JOINT = "joint"  # name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation
 TREE = ("leaf", "internal", "relation", "mark", JOINT)
 """The projections that make up the tree; all others are further tasks."""
 
@@ -61,18 +60,11 @@ class Network(nn.Module):
         above = self.around.width if self.around else width
         sizes = head_sizes(config, labels)
         self.pairs = Pairs(width, sizes.pop("relation"), config.dropout) if config.relations == PAIRS else None
-        self.heads = nn.ModuleDict()
-        for name, size in sizes.items():
-            self.heads[name] = nn.Linear(above if name in TREE else width, size)
+        heads = {name: nn.Linear(above if name in TREE else width, size) for name, size in sizes.items()}
+        self.heads = nn.ModuleDict(heads)
 
     def forward(
-        self,
-        pieces: Tensor,
-        mask: Tensor,
-        spans: Tensor,
-        lengths: Tensor,
-        shapes: Tensor,
-        pos: Tensor | None = None,
+        self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
     ) -> dict[str, Tensor]:
         """Return the scores of every projection, each (batch, words, labels).
 
@@ -83,11 +75,7 @@ class Network(nn.Module):
 
     def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Map word vectors to the scores of every projection and of heads; in training also of the other pointers."""
-        tree, pointed = vectors, dict[str, Tensor]()
-        if isinstance(self.around, Pointers):
-            tree, pointed = self.around(vectors, lengths)
-        elif self.around is not None:
-            tree = self.around(vectors, lengths)
+        tree, pointed = self.around(vectors, lengths) if self.around is not None else (vectors, {})
         scores = {name: head(tree if name in TREE else vectors) for name, head in self.heads.items()}
         if self.pairs is not None:
             scores[PAIRS] = self.pairs(vectors, lengths)
@@ -138,8 +126,7 @@ def tree_scores(scores: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     return scores["leaf"].log_softmax(-1), internal, scores["relation"].unsqueeze(-2)
 
 
-SCORES = ("leaf", "internal", "relations", "head")
-"""Outputs of the ONNX graph that are scores; all others are labels."""
+SCORES = ("leaf", "internal", "relations", "head")  # outputs of the ONNX graph that are scores; all others are labels
 
 
 def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tensor]:
@@ -167,8 +154,7 @@ def output_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tens
     if PAIRS in scores:
         to_root = (torch.arange(scores[PAIRS].shape[2], device=roots.device) == 0).unsqueeze(1)
         reduced[PAIRS] = torch.where(fits_head(roots, to_root), scores[PAIRS], lowest)
-    further = [name for name in scores if name not in (JOINT, "leaf", "internal", "relation", "head", PAIRS)]
-    return reduced | {name: scores[name] for name in further}
+    return reduced | {name: each for name, each in scores.items() if name not in (*reduced, JOINT)}
 
 
 class Pretrained(nn.Module):
@@ -204,11 +190,9 @@ class Pretrained(nn.Module):
             inputs["inputs_embeds"] = vectors if self.shape is None else vectors + self.shape(shapes)
         output = self.encoder(**inputs)
         if self.mix is None:
-            hidden = output.last_hidden_state
-        else:
-            layers = torch.stack(output.hidden_states[-len(self.mix) :], dim=-1)
-            hidden = layers @ self.mix.softmax(0)
-        return pool(hidden, spans, self.pooling)
+            return pool(output.last_hidden_state, spans, self.pooling)
+        layers = torch.stack(output.hidden_states[-len(self.mix) :], dim=-1)
+        return pool(layers @ self.mix.softmax(0), spans, self.pooling)
 
 
 def pool(hidden: Tensor, spans: Tensor, how: str) -> Tensor:
@@ -218,10 +202,8 @@ def pool(hidden: Tensor, spans: Tensor, how: str) -> Tensor:
         return values.gather(1, places.unsqueeze(-1).expand(-1, -1, values.shape[-1]))
 
     first, last = spans[..., 0], spans[..., 1]
-    if how == "first":
-        return at(hidden, first)
-    if how == "last":
-        return at(hidden, last)
+    if how != "mean":
+        return at(hidden, first if how == "first" else last)
     sums = hidden.cumsum(1)
     before = at(sums - hidden, first)  # the sum of everything before the first piece
     return (at(sums, last) - before) / (last - first + 1).unsqueeze(-1)

@@ -1,11 +1,7 @@
 """Extensions of ours, not in the paper: a hidden layer below the tags, pointers, and relations given the head.
 
-The hidden layer sees a word with its two neighbours, because an internal tag is as much about the next word. Pointers
-are attention that is supervised: a word attends to its head, the gap between two words to its arc and to the gap above
-it in the binary head tree. The scores of heads also leave the network, to rerank the k best tag sequences. `Pairs`
-scores the relations of a word given each possible head.
-
-All of this is quadratic in the length of a sentence, except the hidden layer.
+All of this is quadratic in the length of a sentence, except the hidden layer. The pointers' scores of heads also leave
+the network, to rerank the k best tag sequences.
 """
 
 from typing import cast
@@ -14,15 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-PAIRS = "pairs"
-"""Name of the scores of relations given each possible head."""
+PAIRS = "pairs"  # name of the scores of relations given each possible head
 POINTERS = ("head", "above", "governor", "dependent")
 """What pointers are trained to find: the head of a word; for the gap after a word, the gap above it in the binary head
 tree and the two words of its arc."""
 
 
 class HiddenLayer(nn.Module):
-    """A hidden layer that sees each word with the one before and the one after it."""
+    """A hidden layer that sees each word with its neighbours, as an internal tag is as much about the next word."""
 
     def __init__(self, inputs: int, width: int, dropout: float) -> None:
         super().__init__()
@@ -30,10 +25,9 @@ class HiddenLayer(nn.Module):
         self.hidden = nn.Linear(3 * inputs, width)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        """Map (batch, words, inputs) to (batch, words, width)."""
-        hidden = functional.leaky_relu(self.hidden(_with_neighbours(vectors, lengths)), 0.1)
-        return cast("Tensor", self.dropout(hidden))
+    def forward(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """Map (batch, words, inputs) to (batch, words, width); no scores of pointers, see `Pointers`."""
+        return self.dropout(functional.leaky_relu(self.hidden(_with_neighbours(vectors, lengths)), 0.1)), {}
 
 
 def _with_neighbours(vectors: Tensor, lengths: Tensor) -> Tensor:
@@ -84,17 +78,15 @@ class Pointers(nn.Module):
             seen.append(pointer.look(likely, others))
             products.append(pointer.own(places) * seen[-1])
             sides.append(pointer.sides(likely))
-        hidden = self.around(torch.cat(seen, dim=-1), lengths)
+        hidden, _ = self.around(torch.cat(seen, dim=-1), lengths)
         return torch.cat([hidden, *products, _with_neighbours(torch.cat(sides, dim=-1), lengths)], dim=-1), scores
 
 
 class Pointer(nn.Module):
     """Biaffine attention with one head, as in Dozat and Manning (2017): to one of the others or to none."""
 
-    SIDES = 3
-    """Left, right, nowhere."""
-    LOWEST = -8.0
-    """Floor for log-probabilities."""
+    SIDES = 3  # left, right, nowhere
+    LOWEST = -8.0  # floor for log-probabilities
 
     def __init__(self, places: int, others: int, width: int, dropout: float) -> None:
         super().__init__()

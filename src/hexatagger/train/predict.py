@@ -85,5 +85,5 @@ def run(network: nn.Module, examples: Sequence[Example], *, pad: int) -> Iterato
     flat = all(window.pieces.ndim == 1 for _, window in items)
     for batch in cut(sorted(items, key=lambda item: len(item[1].pieces)), _BATCHES if flat else _GRAM_BATCHES):
         bare = [(Example(example.windows, {}, example.pos), window) for example, window in batch]
-        scores = network(**collate(bare, pad=pad).to(device).inputs)
+        scores = network(**collate(bare, pad=pad, device=device).inputs)
         yield batch, {name: values.float() for name, values in scores.items()}

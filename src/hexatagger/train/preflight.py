@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hexatagger.errors import ConfigError, FormatError
@@ -11,7 +11,7 @@ from hexatagger.formats.conllu import read_conllu
 from hexatagger.formats.files import lock
 from hexatagger.model.card import DataFile
 from hexatagger.model.config import Recipe
-from hexatagger.model.folder import CONFIG, LOCK, LOG, RUN, read_folder, read_json, write_json
+from hexatagger.model.folder import CONFIG, LOCK, LOG, RUN, read_folder, read_json
 from hexatagger.model.labels import Labels, LabelSet
 from hexatagger.model.values import checked, checking
 from hexatagger.sentence import Sentence
@@ -28,11 +28,6 @@ def read_treebank(files: Sequence[Path], *, purpose: str) -> list[Sentence]:
     if not sentences:
         raise FormatError("has no sentence", source=", ".join(map(str, files)))
     return sentences
-
-
-def read_treebanks(train: Sequence[Path], dev: Sequence[Path]) -> tuple[list[Sentence], list[Sentence]]:
-    """Read the training set and the dev set."""
-    return read_treebank(train, purpose="train"), read_treebank(dev, purpose="dev")
 
 
 def check_columns(sentences: Sequence[Sentence], recipe: Recipe, *, source: str) -> None:
@@ -103,11 +98,6 @@ def check_same(out: Path, recipe: Recipe, files: Sequence[DataFile]) -> None:
                 first, second = (", ".join(each.name for each in group) or "none" for group in (old, new))
                 changed = f"not {second}" if first != second else "whose content was another"
                 raise ConfigError(f"{out} was begun with another {part} file ({first}, {changed}): {advice}")
-
-
-def save_run(out: Path, files: Sequence[DataFile]) -> None:
-    """Write down the files of a run, for `check_same`."""
-    write_json(out / RUN, {"files": [asdict(each) for each in files]})
 
 
 @contextmanager

@@ -15,8 +15,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-LEAST = 1024
-"""Smaller arrays stay as they are: there is nothing to gain."""
+LEAST = 1024  # smaller arrays stay as they are: there is nothing to gain
 
 # subtle: CPUs without VNNI add pairs of products in 16 bits, which overflow if both factors use 8 bits; weights of 7
 # bits fit, and the result is the same on all machines
@@ -73,10 +72,9 @@ def _quantized_weights(model: onnx.ModelProto) -> dict[str, Parts]:
     for each in model.graph.initializer:
         if each.data_type != TensorProto.FLOAT or len(each.dims) != 2 or each.dims[0] * each.dims[1] < LEAST:
             continue
-        if users.get(each.name) == {"MatMul 1"}:
-            found[each.name] = _scaled(numpy_helper.to_array(each), axis=0, greatest=GREATEST_WEIGHT)
-        elif users.get(each.name) == {"Gather 0"}:
-            found[each.name] = _scaled(numpy_helper.to_array(each), axis=1, greatest=GREATEST_EMBEDDING)
+        for axis, use, greatest in ((0, "MatMul 1", GREATEST_WEIGHT), (1, "Gather 0", GREATEST_EMBEDDING)):
+            if users.get(each.name) == {use}:
+                found[each.name] = _scaled(numpy_helper.to_array(each), axis=axis, greatest=greatest)
     return found
 
 

@@ -14,7 +14,7 @@ import math
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,34 +26,29 @@ from torch import Tensor, nn
 
 from hexatagger.errors import ConfigError
 from hexatagger.model.config import CHARACTERS
-from hexatagger.model.folder import CONFIG, LABELS, NETWORK, NETWORK_INT8, TOKENIZER
+from hexatagger.model.folder import NETWORK, NETWORK_INT8, write_folder
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.pieces import stack_windows
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
+from hexatagger.train.data import tensors
 from hexatagger.train.export.int8 import quantize
 from hexatagger.train.network import SCORES, output_scores, reduce_scores
 from hexatagger.train.weights import Model, load_model
 
 OPSET = 20
-TOLERANCE = 1e-4
-"""Largest allowed difference of a score in 32 bits from torch's, relative to scores beyond 1."""
-GREATEST_LOSS = 0.3
-"""Largest loss of dev LAS that 8 bits may cause,"""
-FEWEST_LOST = 2
-"""or number of words, if dev is so small that this is more."""
+TOLERANCE = 1e-4  # largest allowed difference of a score in 32 bits from torch's, relative to scores beyond 1
+GREATEST_LOSS = 0.3  # largest loss of dev LAS that 8 bits may cause,
+FEWEST_LOST = 2  # or number of words, if dev is so small that this is more
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
     """The result of an export."""
 
-    difference: float
-    """Largest difference of a score in 32 bits from torch's."""
-    las: float | None = None
-    """LAS on dev in 32 bits; None without dev sentences."""
-    las_int8: float | None = None
-    """LAS on dev in 8 bits."""
+    difference: float  # largest difference of a score in 32 bits from torch's
+    las: float | None = None  # on dev in 32 bits; None without dev sentences
+    las_int8: float | None = None  # on dev in 8 bits
 
 
 def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
@@ -67,9 +62,7 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
     las = las_int8 = None
     with tempfile.TemporaryDirectory(dir=folder) as place:
         trial = Path(place)
-        for name in (CONFIG, LABELS, TOKENIZER):
-            if (folder / name).exists():
-                (trial / name).write_bytes((folder / name).read_bytes())
+        write_folder(replace(model, path=trial))
         onnx.save(whole, trial / NETWORK)
         try:
             difference = check_parity(model, load(trial, precision="fp32"), dev)
@@ -77,7 +70,8 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
             raise ConfigError(f"{folder}: {error}: nothing is written") from None
         if dev:
             onnx.save(quantize(whole), trial / NETWORK_INT8)
-            las, las_int8 = (_las(load(trial, precision=each), dev) for each in ("fp32", "int8"))
+            parsers = [load(trial, precision="fp32"), load(trial, precision="int8")]
+            las, las_int8 = (evaluate(dev, each.parse_sentences(dev)).metrics["LAS"].f1 for each in parsers)
         (trial / NETWORK).replace(folder / NETWORK)
         if las is not None and las_int8 is not None:
             allowed = max(GREATEST_LOSS, 100 * FEWEST_LOST / sum(map(len, dev)))
@@ -95,19 +89,15 @@ def to_onnx(model: Model) -> onnx.ModelProto:
     """Return the network as an ONNX graph with free batch, pieces and words."""
     graph = _Graph(model).eval()
     inputs = _example(model)
-    with torch.no_grad():
-        names = list(graph.named(**inputs))
     batch, pieces, words = (torch.export.Dim(name) for name in ("batch", "pieces", "words"))
     if model.recipe.model.encoder == CHARACTERS:
-        shapes = {
-            "pieces": {0: batch, 1: words, 2: pieces},
-            "mask": {0: batch, 1: words},
-            "shapes": {0: batch, 1: words},
-        }
+        first, free = {0: batch, 1: words, 2: pieces}, {0: batch, 1: words}
     else:
-        shapes = {name: {0: batch, 1: pieces} for name in ("pieces", "mask", "shapes")}
-    shapes |= {"spans": {0: batch, 1: words}, "lengths": {0: batch}, "pos": {0: batch, 1: words}}
+        first = free = {0: batch, 1: pieces}
+    shapes = {"pieces": first, "mask": free, "shapes": free, "lengths": {0: batch}}
+    shapes |= {"spans": {0: batch, 1: words}, "pos": {0: batch, 1: words}}
     with _quiet(), torch.no_grad():
+        names = list(reduce_scores(model.network(**inputs), graph.get_buffer("roots")))
         program = torch.onnx.export(
             graph,
             tuple(inputs.values()),
@@ -138,20 +128,13 @@ class _Graph(nn.Module):
         reduced = reduce_scores(self.network(*inputs), self.get_buffer("roots"))
         return tuple(each if each.is_floating_point() else each.to(torch.int32) for each in reduced.values())
 
-    def named(self, **inputs: Tensor) -> dict[str, Tensor]:
-        """Return the same by name."""
-        return reduce_scores(self.network(**inputs), self.get_buffer("roots"))
-
 
 def _example(model: Model) -> dict[str, Tensor]:
     """Return inputs to trace the network with: two sentences of three words."""
     # subtle: sizes of 1, or equal by chance, would be taken for fixed
-    windows = [
-        model.cutter().windows(words)[0] for words in (["tracing", "sentences", "x"], ["tracing", "sentences", "y"])
-    ]
+    windows = [model.cutter().windows(["tracing", "sentences", last])[0] for last in ("x", "y")]
     pos = [np.zeros(3, np.int64)] * 2 if model.recipe.model.pos else None
-    arrays = stack_windows(windows, pos=pos)
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return tensors(stack_windows(windows, pos=pos))
 
 
 def check_parity(model: Model, parser: Parser, dev: Sequence[Sentence]) -> float:
@@ -166,7 +149,7 @@ def check_parity(model: Model, parser: Parser, dev: Sequence[Sentence]) -> float
         for window in cutter.windows(sentence.forms):
             arrays = parser.network.inputs([window], [sentence])
             with torch.no_grad():
-                scores = network(**{name: torch.from_numpy(array) for name, array in arrays.items()})
+                scores = network(**tensors(arrays))
                 expected = {name: each.numpy() for name, each in output_scores(scores, roots).items()}
             found = parser.network.outputs(arrays, deprels=True)
             if found.keys() != expected.keys():
@@ -174,9 +157,8 @@ def check_parity(model: Model, parser: Parser, dev: Sequence[Sentence]) -> float
             for name, values in found.items():
                 difference = _difference(values, expected[name], labels=name not in SCORES)
                 if not difference <= TOLERANCE:
-                    raise ConfigError(
-                        f"'{name}' in ONNX differs from torch by {difference:.2g}, more than {TOLERANCE:g}"
-                    )
+                    beyond = f"{difference:.2g}, more than {TOLERANCE:g}"
+                    raise ConfigError(f"'{name}' in ONNX differs from torch by {beyond}")
                 greatest = max(greatest, difference)
     return greatest
 
@@ -194,18 +176,11 @@ def _difference(found: NDArray[Any], expected: NDArray[Any], *, labels: bool) ->
     return float(((best - chosen) / np.maximum(1.0, np.abs(best))).max(initial=0.0))
 
 
-def _las(parser: Parser, dev: Sequence[Sentence]) -> float:
-    return evaluate(dev, parser.parse_sentences(dev)).metrics["LAS"].f1
-
-
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Silence torch's exporter."""
-    with (
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-        warnings.catch_warnings(),
-    ):
+    nowhere = io.StringIO()
+    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         logging.disable(logging.WARNING)
         try:

@@ -20,8 +20,7 @@ from hexatagger.segment.multiword import split_places
 from hexatagger.segment.segmenter import END, MULTIWORD, SENTENCE, SPLIT
 from hexatagger.sentence import Multiword, Sentence
 
-IGNORE = -1
-"""A label that is not in the loss."""
+IGNORE = -1  # a label that is not in the loss
 CharacterLabels = NDArray[np.int8]
 
 _RARE = 2  # characters that occur fewer times are not learnt
@@ -35,12 +34,9 @@ _CURLED = {"'": "’", '"': "”"}
 class Tagged:
     """An encoded sentence."""
 
-    ids: Ids
-    """What the network reads: (ids,)."""
-    labels: CharacterLabels
-    """What it should predict: (ids, 4)."""
-    space: int
-    """The id of the space after it, OUTSIDE if there is none."""
+    ids: Ids  # what the network reads: (ids,)
+    labels: CharacterLabels  # what it should predict: (ids, 4)
+    space: int  # the id of the space after it, OUTSIDE if there is none
 
 
 @dataclass(slots=True)
@@ -50,14 +46,10 @@ class Treebank:
     settings: SegmenterSettings
     alphabet: Alphabet
     paragraphs: list[list[Tagged]]
-    category: Ids
-    """For each id the id of its category, OUTSIDE if it has none."""
-    drop: NDArray[np.float64]
-    """For each id the probability that it is replaced by its category."""
-    curly: Ids
-    """For each id the id of its curly form."""
-    multiwords: list[tuple[str, list[str]]] = field(default_factory=list)
-    """All multiword tokens with their words."""
+    category: Ids  # for each id the id of its category, OUTSIDE if it has none
+    drop: NDArray[np.float64]  # for each id the probability that it is replaced by its category
+    curly: Ids  # for each id the id of its curly form
+    multiwords: list[tuple[str, list[str]]] = field(default_factory=list)  # all multiword tokens with their words
 
 
 def usable(sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -141,32 +133,30 @@ def _tagged(alphabet: Alphabet, text: str, marks: list[tuple[int, int, int]], sp
 def windows(treebank: Treebank, *, size: int, random: np.random.Generator) -> tuple[Ids, CharacterLabels]:
     """Return the changed text in random windows: ids (windows, size + 2 · radius), labels (windows, size, 4)."""
     radius = treebank.settings.radius
-    outside = np.zeros(radius, np.int32), np.full((radius, 4), IGNORE, np.int8)
     # the first window begins at a random place, so that every pass cuts windows elsewhere
-    before = radius + int(random.integers(size))
-    rows: list[tuple[Ids, CharacterLabels]] = [(np.zeros(before, np.int32), np.full((before, 4), IGNORE, np.int8))]
+    rows = [_blank(radius + int(random.integers(size)))]
     for number in random.permutation(len(treebank.paragraphs)).tolist():
         for part in _cut(treebank.paragraphs[number], random):
-            rows += [_changed(part, treebank, random), outside]
+            rows += [_changed(part, treebank, random), _blank(radius)]
+    length = sum(len(ids) for ids, _ in rows)
+    rows.append(_blank(radius + -(length - radius) % size + radius))
     row, labels = (np.concatenate(each) for each in zip(*rows, strict=True))
-    more = radius + -(len(row) - radius) % size + radius
-    row = np.concatenate([row, np.zeros(more, np.int32)])
-    labels = np.concatenate([labels, np.full((more, 4), IGNORE, np.int8)])
     dropped = random.random(len(row)) < treebank.drop[row]
     row[dropped] = treebank.category[row[dropped]]
     views = np.lib.stride_tricks.sliding_window_view(row, size + 2 * radius)[::size]
-    inner = labels[radius : radius + len(views) * size].reshape(len(views), size, 4)
-    return views, inner
+    return views, labels[radius : radius + len(views) * size].reshape(len(views), size, 4)
+
+
+def _blank(size: int) -> tuple[Ids, CharacterLabels]:
+    """Return ids outside of any text, with labels that are not in the loss."""
+    return np.full(size, OUTSIDE, np.int32), np.full((size, 4), IGNORE, np.int8)
 
 
 def _cut(paragraph: list[Tagged], random: np.random.Generator) -> Iterator[list[Tagged]]:
     """Cut a long paragraph at random."""
-    if len(paragraph) <= _LONG:
-        yield paragraph
-        return
     start = 0
     while start < len(paragraph):
-        length = int(random.integers(1, _LONG))
+        length = int(random.integers(1, _LONG)) if len(paragraph) > _LONG else len(paragraph)
         yield paragraph[start : start + length]
         start += length
 
@@ -174,17 +164,15 @@ def _cut(paragraph: list[Tagged], random: np.random.Generator) -> Iterator[list[
 def _changed(paragraph: list[Tagged], treebank: Treebank, random: np.random.Generator) -> tuple[Ids, CharacterLabels]:
     """Concatenate the sentences of a paragraph, perhaps with other line ends and quotation marks."""
     on_lines, wrapped, curly = random.random(3) < (_ON_LINES, _WRAPPED, _CURLY)
-    ids, labels = list[Ids](), list[CharacterLabels]()
+    parts: list[tuple[Ids, CharacterLabels]] = []
     for number, sentence in enumerate(paragraph):
-        ids.append(sentence.ids)
-        labels.append(sentence.labels)
+        parts.append((sentence.ids, sentence.labels))
         if sentence.space != OUTSIDE and number + 1 < len(paragraph):
-            ids.append(np.array([NEWLINE if on_lines else sentence.space], np.int32))
-            labels.append(np.full((1, 4), IGNORE, np.int8))
-    row = np.concatenate(ids)
+            parts.append((np.array([NEWLINE if on_lines else sentence.space], np.int32), _blank(1)[1]))
+    row, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
     if wrapped:
         width = int(random.integers(40, 90))
         spaces = np.flatnonzero(row == SPACE)
         lines = spaces // width
         row[spaces[:-1][lines[1:] > lines[:-1]]] = NEWLINE  # the last space within each multiple of `width`
-    return treebank.curly[row] if curly else row, np.concatenate(labels)
+    return treebank.curly[row] if curly else row, labels

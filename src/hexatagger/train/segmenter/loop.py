@@ -1,6 +1,5 @@
 """Train the segmenter on a treebank and write its two files; a few minutes on one core."""
 
-import copy
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,8 +17,7 @@ from hexatagger.formats.text import restore
 from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK, write_file
 from hexatagger.model.onnx import open_session
 from hexatagger.scoring.evaluate import evaluate
-from hexatagger.segment.alphabet import SegmenterSettings
-from hexatagger.segment.multiword import Rewrites, learn_rewrites
+from hexatagger.segment.multiword import learn_rewrites
 from hexatagger.segment.segmenter import END, Segmenter, to_json
 from hexatagger.sentence import Sentence
 from hexatagger.train.loop import Report
@@ -52,18 +50,23 @@ def train_segmenter(
     text = restore(dev)
     torch.manual_seed(config.seed)
     network = CharacterTagger(config, treebank.category)
-    best, settings, best_scores = network.state_dict(), treebank.settings, dict[str, float]()
+    best, settings, best_scores = b"", treebank.settings, dict[str, float]()
     for epoch in _fit(network, treebank, config, tell):
+        graph = to_onnx(network)
+        session = open_session(graph, threads=torch.get_num_threads(), source=SEGMENTER_NETWORK)
+        _check_parity(network, Segmenter(session, treebank.settings, rewrites))
         tried = []
         for threshold in _THRESHOLDS:
             changed = replace(treebank.settings, threshold=threshold)
-            tried.append((score_segmenter(build(network, changed, rewrites), dev, text), changed))
+            tried.append((score_segmenter(Segmenter(session, changed, rewrites), dev, text), changed))
         scores, changed = max(tried, key=lambda each: _mean(each[0]))
         tell({"event": "epoch", "part": "segmenter", **epoch, **scores})
         if not best_scores or _mean(scores) > _mean(best_scores):
-            best, settings, best_scores = copy.deepcopy(network.state_dict()), changed, scores
-    network.load_state_dict(best)
-    save_segmenter(network, settings, rewrites, best_scores, out)
+            best, settings, best_scores = graph, changed, scores
+    out.mkdir(parents=True, exist_ok=True)
+    with replacing(out / SEGMENTER_NETWORK) as temporary:
+        temporary.write_bytes(best)
+    write_file(out / SEGMENTER, to_json(settings, rewrites, best_scores))
     return best_scores
 
 
@@ -126,36 +129,18 @@ def score_segmenter(segmenter: Segmenter, gold: Sequence[Sentence], text: str) -
 
 def _flat(sentence: Sentence) -> Sentence:
     """Give a sentence some tree, because scoring wants one."""
-    words = [replace(word, head=int(word.id > 1), deprel="dep") for word in sentence]
-    return replace(sentence, words=words)
+    return replace(sentence, words=[replace(word, head=int(word.id > 1), deprel="dep") for word in sentence])
 
 
 def _mean(scores: dict[str, float]) -> float:
     return (scores["Words"] + scores["Sentences"]) / 2
 
 
-def build(network: CharacterTagger, settings: SegmenterSettings, rewrites: Rewrites) -> Segmenter:
-    """Make a Segmenter from a network, in memory; raise FormatError if its scores differ from torch's."""
-    session = open_session(to_onnx(network), threads=torch.get_num_threads(), source=SEGMENTER_NETWORK)
-    segmenter = Segmenter(session, settings, rewrites)
-    random = np.random.default_rng(0)
-    ids = random.integers(0, segmenter.alphabet.size, 3000).astype(np.int32)
-    network.eval()
+def _check_parity(network: CharacterTagger, segmenter: Segmenter) -> None:
+    """Raise FormatError if ONNX Runtime has other scores than torch."""
+    ids = np.random.default_rng(0).integers(0, segmenter.alphabet.size, 3000).astype(np.int32)
     with torch.no_grad():
-        expected = network(torch.from_numpy(ids.astype(np.int64))[None])[0].numpy()
-    if (difference := float(np.abs(segmenter.score(ids) - expected).max())) > _TOLERANCE * max(
-        1, np.abs(expected).max()
-    ):
+        expected = network.eval()(torch.from_numpy(ids.astype(np.int64))[None])[0].numpy()
+    difference = float(np.abs(segmenter.score(ids) - expected).max())
+    if difference > _TOLERANCE * max(1, np.abs(expected).max()):
         raise FormatError(f"ONNX Runtime and torch differ by {difference}", source=SEGMENTER_NETWORK)
-    return segmenter
-
-
-def save_segmenter(
-    network: CharacterTagger, settings: SegmenterSettings, rewrites: Rewrites, scores: dict[str, float], out: Path
-) -> None:
-    """Write both files, after checking that ONNX Runtime has the scores of torch."""
-    build(network, settings, rewrites)
-    out.mkdir(parents=True, exist_ok=True)
-    with replacing(out / SEGMENTER_NETWORK) as temporary:
-        temporary.write_bytes(to_onnx(network))
-    write_file(out / SEGMENTER, to_json(settings, rewrites, scores))

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hexatagger.errors import ConfigError
+from hexatagger.model.values import check_range
 from hexatagger.segment.alphabet import Ids
 
 
@@ -23,35 +24,22 @@ from hexatagger.segment.alphabet import Ids
 class SegmenterConfig:
     """The network and how it is trained."""
 
-    embedding: int = 32
-    """Width of the character vectors."""
-    width: int = 48
-    """Width of the convolutions."""
-    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
-    """Dilation of each convolution, which is over three characters."""
-    dropout: float = 0.1
-    """Dropout after the vectors and after every convolution."""
-    steps: int = 0
-    """Number of batches; 0: eight passes over the treebank, but at least 2000 and at most 3000."""
-    batch: int = 8
-    """Windows per batch."""
-    window: int = 512
-    """Characters per window."""
-    rate: float = 4e-3
-    """Peak learning rate; it falls to zero."""
+    embedding: int = 32  # width of the character vectors
+    width: int = 48  # width of the convolutions
+    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # of each convolution, which is over three characters
+    dropout: float = 0.1  # after the vectors and after every convolution
+    steps: int = 0  # number of batches; 0: eight passes over the treebank, but at least 2000 and at most 3000
+    batch: int = 8  # windows per batch
+    window: int = 512  # characters per window
+    rate: float = 4e-3  # peak learning rate; it falls to zero
     weight_decay: float = 0.01
-    """Weight decay of AdamW."""
-    checks: int = 3
-    """Number of times that dev is scored; the best state is kept."""
+    checks: int = 3  # number of times that dev is scored; the best state is kept
     seed: int = 1
-    """Random seed."""
 
     def __post_init__(self) -> None:
-        for name in ("embedding", "width", "batch", "window", "checks"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"segmenter {name} {getattr(self, name)} is too small: at least 1")
-        if not self.dilations or min(self.dilations) < 1:
-            raise ConfigError(f"segmenter dilations {self.dilations} are not all at least 1")
+        check_range("segmenter", self, "embedding", "width", "batch", "window", "checks", "dilations", least=1)
+        if not self.dilations:
+            raise ConfigError("segmenter.dilations is empty: at least one convolution is needed")
 
     @property
     def radius(self) -> int:
@@ -108,12 +96,9 @@ def to_onnx(network: CharacterTagger) -> bytes:
         return output
 
     def convolution(layer: nn.Conv1d, inputs: str, name: str) -> str:
-        weights = [
-            constant(f"{name}.weight", layer.weight.unsqueeze(2)),
-            constant(f"{name}.bias", cast("Tensor", layer.bias)),
-        ]
-        pad, dilation = int(layer.padding[0]), layer.dilation[0]
-        return node("Conv", [inputs, *weights], name, pads=[0, pad, 0, pad], dilations=[1, dilation])
+        weight = constant(f"{name}.weight", layer.weight.unsqueeze(2))
+        bias, pad = constant(f"{name}.bias", cast("Tensor", layer.bias)), int(layer.padding[0])
+        return node("Conv", [inputs, weight, bias], name, pads=[0, pad, 0, pad], dilations=[1, layer.dilation[0]])
 
     height = constant("height", torch.tensor([2]))
     vectors = node("Gather", [constant("table", network.table()), "ids"], "vectors")
