@@ -1,7 +1,5 @@
 """`hexatagger serve`: the HTTP service and its page."""
 
-from typing import Any
-
 import click
 
 from hexatagger.errors import ConfigError
@@ -33,7 +31,21 @@ from hexatagger.errors import ConfigError
 @click.option("--timeout", default=30.0, show_default=True, help="Seconds per request.")
 @click.option("--window", default=2.0, show_default=True, help="Milliseconds a request waits for others to join it.")
 @click.option("--batch", default=64, show_default=True, help="Requests per parser call.")
-def serve(models: tuple[str, ...], window: float, **fields: Any) -> None:
+def serve(
+    models: tuple[str, ...],
+    host: str,
+    port: int,
+    workers: int,
+    hosts: tuple[str, ...],
+    cors: tuple[str, ...],
+    max_body: int,
+    max_words: int,
+    max_work: float,
+    max_queue: int,
+    timeout: float,
+    window: float,
+    batch: int,
+) -> None:
     """Parse over HTTP. The page is at /, the interface is described at /docs.
 
     Only this machine can connect unless --host says otherwise. After SIGTERM, accepted requests are still answered.
@@ -46,8 +58,21 @@ def serve(models: tuple[str, ...], window: float, **fields: Any) -> None:
     from hexatagger.server import ServerOptions, open_socket
     from hexatagger.server import serve as run
 
-    # The other options have the names of the fields.
-    given = ServerOptions(models=_models(models), window=window / 1000, **fields)
+    given = ServerOptions(
+        models=_models(models),
+        host=host,
+        port=port,
+        workers=workers,
+        hosts=hosts,
+        cors=cors,
+        max_body=max_body,
+        max_words=max_words,
+        max_work=max_work,
+        max_queue=max_queue,
+        timeout=timeout,
+        window=window / 1000,
+        batch=batch,
+    )
     with open_socket(given) as listener:
         address, taken = listener.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
