@@ -27,7 +27,8 @@ def sentence_table(documents: Sequence[Document], others: Mapping[str, pa.Array]
     for index, document in enumerate(documents):
         if document.columns is not None:
             first = 1
-        for sentence in document.sentences or ([] if document.columns is None else [None]):
+        nothing: list[None] = [] if document.columns is None else [None]  # a record without sentences is a row too
+        for sentence in document.sentences or nothing:
             owners.append(index)
             numbers.append(None if sentence is None else first)
             texts.append(None if sentence is None else sentence.text)
