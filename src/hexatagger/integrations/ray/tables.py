@@ -15,7 +15,6 @@ from pyarrow import parquet
 from hexatagger.integrations.arrow import to_table
 from hexatagger.integrations.ray.documents import Document
 from hexatagger.integrations.ray.shards import check_free, on_one_line
-from hexatagger.sentence import Sentence
 
 _POOL = 256  # documents converted together
 
@@ -28,8 +27,8 @@ def sentence_table(documents: Sequence[Document], others: Mapping[str, pa.Array]
     for index, document in enumerate(documents):
         if document.columns is not None:
             first = 1
-        sentences: list[Sentence | None] = [*document.sentences]
-        for sentence in sentences or ([] if document.columns is None else [None]):
+        nothing: list[None] = [] if document.columns is None else [None]  # a record without sentences is a row too
+        for sentence in document.sentences or nothing:
             owners.append(index)
             numbers.append(None if sentence is None else first)
             texts.append(None if sentence is None else sentence.text)
