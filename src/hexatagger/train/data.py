@@ -42,7 +42,6 @@ class Batch:
     inputs: dict[str, Tensor]
     targets: dict[str, Tensor]
     soft: dict[str, tuple[Tensor, Tensor]]
-    words: int  # number of words in the loss
     whole: Tensor  # which rows are whole sentences rather than windows of longer ones
 
 
@@ -163,7 +162,6 @@ def collate(items: Sequence[Item], *, pad: int = 0, device: torch.device | str =
         tensors(inputs, device),
         tensors(targets, device),
         {name: (numbers[name], weights[name]) for name in numbers},
-        sum(window.keep[1] - window.keep[0] for window in windows),
         torch.tensor([len(example.windows) == 1 for example, _ in items], device=device),
     )
 

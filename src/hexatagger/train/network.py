@@ -75,8 +75,9 @@ class Network(nn.Module):
 
     def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Map word vectors to the scores of every projection and of heads; in training also of the other pointers."""
-        pointed: dict[str, Tensor]
-        tree, pointed = self.around(vectors, lengths) if self.around is not None else (vectors, {})
+        tree, pointed = vectors, dict[str, Tensor]()
+        if self.around is not None:
+            tree, pointed = self.around(vectors, lengths)
         scores = {name: head(tree if name in TREE else vectors) for name, head in self.heads.items()}
         if self.pairs is not None:
             scores[PAIRS] = self.pairs(vectors, lengths)

@@ -43,14 +43,9 @@ def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
             nodes += _look_up(node)
         else:
             nodes.append(node)
-    arrays: dict[str, NDArray[Any]] = {
-        "rows.axis": np.array([-1], np.int64),
-        "rows.least": np.array(1e-6, np.float32),
-        "rows.greatest": np.array(127, np.float32),
-        "rows.step": np.array(1 / 127, np.float32),
-        "rows.one": np.array(1, np.float32),
-        "rows.zero": np.array(128, np.uint8),
-    }
+    arrays: dict[str, NDArray[Any]] = {"rows.axis": np.array([-1], np.int64), "rows.zero": np.array(128, np.uint8)}
+    for name, number in (("least", 1e-6), ("greatest", 127), ("step", 1 / 127), ("one", 1)):
+        arrays[f"rows.{name}"] = np.array(number, np.float32)
     for name, (whole, scale) in parts.items():
         arrays |= {f"{name}.whole": whole, f"{name}.scale": scale}
     kept = [each for each in graph.initializer if each.name not in parts]

@@ -66,12 +66,9 @@ def read_treebank(sentences: Sequence[Sentence], *, radius: int) -> Treebank:
         categories[unicodedata.category(character)] += count
     known = sorted(character for character, count in counts.items() if count >= _RARE)
     known += [curly for straight, curly in _CURLED.items() if straight in counts and curly not in known]
-    settings = SegmenterSettings(
-        characters="".join(known),
-        categories=tuple(name for name, _ in categories.most_common()),
-        radius=radius,
-        spaces=sum(" " in form for form in forms) > _SPACED * len(forms),
-    )
+    names = tuple(name for name, _ in categories.most_common())
+    spaces = sum(" " in form for form in forms) > _SPACED * len(forms)
+    settings = SegmenterSettings(characters="".join(known), categories=names, radius=radius, spaces=spaces)
     alphabet = Alphabet(settings)
     category, drop = np.zeros(alphabet.size, np.int32), np.zeros(alphabet.size)
     curly = np.arange(alphabet.size, dtype=np.int32)
