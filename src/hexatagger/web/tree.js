@@ -83,10 +83,10 @@ export function drawSteps(sentence, step, go) {
   const bar = element(
     "div",
     { class: "steps-bar", role: "group", "aria-label": "Steps" },
-    button("First step", "⏮", 0),
+    button("First step", "|◀", 0),
     button("Step back", "◀", now - 1),
     button("Step forward", "▶", now + 1),
-    button("Last step", "⏭", count),
+    button("Last step", "▶|", count),
     slider,
   );
   const rows = nodes.map((node) => row(sentence, node, now, go));
