@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hexatagger.decode.lattice import Bools, Scores
 from hexatagger.decode.limits import EXACT_HEADS
 from hexatagger.errors import ConfigError
 from hexatagger.model.card import update_card
@@ -24,7 +25,7 @@ from hexatagger.model.labels import MISSING, Labels
 from hexatagger.model.temperature import Calibration, Temperature
 from hexatagger.parsing.choose import best_trees
 from hexatagger.parsing.parser import Parser, load
-from hexatagger.parsing.predictions import Prediction, Scores
+from hexatagger.parsing.predictions import Prediction
 from hexatagger.parsing.probabilities import arc_probabilities
 from hexatagger.parsing.write import write
 from hexatagger.scoring.breakdown import universal
@@ -32,8 +33,6 @@ from hexatagger.sentence import Sentence
 from hexatagger.tags import Scheme, lift
 from hexatagger.tags.projective import split_mark
 from hexatagger.tree import fits_head, is_tree
-
-Bools = NDArray[np.bool_]
 
 _LOWEST, _HIGHEST, _CLOSE = 0.2, 10.0, 0.01  # range of the search for a temperature, and its relative precision
 _ENOUGH = 30_000  # words to fit a temperature on

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger import decode
-from hexatagger.parsing.pieces import Ints
-from hexatagger.parsing.predictions import Prediction, Scores, batch
+from hexatagger.decode.lattice import Scores
+from hexatagger.parsing.pieces import Numbers
+from hexatagger.parsing.predictions import Prediction, batch
 
 RERANKED = 32  # how many of the best tag sequences are reranked with pointer scores
 
@@ -29,7 +30,7 @@ class Tree:
     """A tree as it was decoded: projective, its deprels numbers of the label set."""
 
     heads: list[int]
-    deprels: Ints
+    deprels: Numbers
     """The number of each word's deprel: (words,)."""
     fixed: frozenset[int] = frozenset()
     """Words whose head is a constraint: undoing the lifting must not move them."""

@@ -22,7 +22,7 @@ from hexatagger.model.config import ModelConfig, PieceConfig
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Ints = NDArray[np.int64]
+Numbers = NDArray[np.int64]
 
 SHAPES = 12  # how many word shapes there are; 0 stands for no word
 _CACHE = 200_000  # words that are remembered: a bound on memory
@@ -35,11 +35,11 @@ _LONGEST = 30  # characters of a word that are used, half of them from each end
 class Window:
     """What the encoder reads at once: a sentence, or a part of one that is too long."""
 
-    pieces: Ints
+    pieces: Numbers
     """Ids of the pieces, special ones included: (pieces,). For "characters": (words, n-grams), padded with 0."""
-    spans: Ints
+    spans: Numbers
     """First and last piece of every word: (words, 2)."""
-    shapes: Ints
+    shapes: Numbers
     """Shape of each piece's word, 0 for special pieces: (pieces,). For "characters": (words,)."""
     start: int = 0
     """Index in the sentence of the window's first word."""
@@ -55,7 +55,9 @@ class Window:
         return slice(self.keep[0] - self.start, self.keep[1] - self.start)
 
 
-def stack_windows(windows: Sequence[Window], *, pad: int = 0, pos: Sequence[Ints] | None = None) -> dict[str, Ints]:
+def stack_windows(
+    windows: Sequence[Window], *, pad: int = 0, pos: Sequence[Numbers] | None = None
+) -> dict[str, Numbers]:
     """Lay windows side by side as the inputs of the network; see `Network.forward` for the shapes.
 
     `pad` is the piece that fills short windows. `pos` has the ids of the input column for the sentence of each window.
@@ -140,7 +142,7 @@ class Grams:
     def __init__(self, buckets: int, limit: int = 2000) -> None:
         self.buckets, self.limit = buckets, limit
 
-    def ids(self, word: str) -> Ints:
+    def ids(self, word: str) -> Numbers:
         """Return the n-gram ids of a lower-cased word, the whole word first; its shape has the capitals."""
         return _gram_ids(word.lower(), self.buckets)
 
@@ -159,7 +161,7 @@ class Grams:
 
 
 @lru_cache(maxsize=_CACHE)
-def _gram_ids(text: str, buckets: int) -> Ints:
+def _gram_ids(text: str, buckets: int) -> Numbers:
     if len(text) > _LONGEST:
         text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
     text = f"\x02{text}\x03"

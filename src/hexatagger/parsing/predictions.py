@@ -15,11 +15,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hexatagger.decode.lattice import Scores
 from hexatagger.model.config import ModelConfig
 from hexatagger.model.labels import Labels
-from hexatagger.parsing.pieces import Ints, Window
-
-Scores = NDArray[np.float64]
+from hexatagger.parsing.pieces import Numbers, Window
 
 _TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head", "pairs")
 
@@ -32,19 +31,19 @@ class Prediction:
     """Scores of the leaf tags: (words, 2)."""
     internal: NDArray[np.float32]
     """Scores of the internal tags: (words, 4); the last row means nothing."""
-    relation: Ints
+    relation: Numbers
     """The best deprel of a word that is not the root, per leaf tag or for both: (words, 2 or 1)."""
-    root: Ints
+    root: Numbers
     """The best deprel of a word that is the root: (words, 2 or 1)."""
-    mark: Ints | None = None
+    mark: Numbers | None = None
     """The best mark of the lifting scheme: (words,). None if marks are part of the deprels."""
-    tasks: dict[str, Ints] = field(default_factory=dict)
+    tasks: dict[str, Numbers] = field(default_factory=dict)
     """The best label of each further task: (words,)."""
     relations: NDArray[np.float32] | None = None
     """Log-probabilities of all deprels: (words, 2 or 1, deprels). None unless they were asked for."""
     head: NDArray[np.float32] | None = None
     """Extension: pointer scores, log-probabilities of every head: (words, 1 + words or more)."""
-    pairs: Ints | None = None
+    pairs: Numbers | None = None
     """Extension: the best deprel for every head, with the shape of `head`. None if deprels do not depend on heads."""
 
     def __len__(self) -> int:
@@ -92,7 +91,7 @@ def join(parts: Sequence[tuple[Window, Mapping[str, NDArray[Any]]]]) -> dict[str
     return {name: np.concatenate([arrays[name][window.kept] for window, arrays in ordered]) for name in ordered[0][1]}
 
 
-def batch(predictions: Sequence[Prediction]) -> tuple[NDArray[np.float32], NDArray[np.float32], Ints]:
+def batch(predictions: Sequence[Prediction]) -> tuple[NDArray[np.float32], NDArray[np.float32], Numbers]:
     """Lay the tag scores of sentences side by side, as the decoder takes them: leaf, internal, lengths."""
     lengths = np.array([len(prediction) for prediction in predictions], np.int64)
     longest = int(lengths.max(initial=0))
@@ -104,7 +103,7 @@ def batch(predictions: Sequence[Prediction]) -> tuple[NDArray[np.float32], NDArr
     return leaf, internal, lengths
 
 
-def tag_scores(predictions: Sequence[Prediction], temperature: float = 1.0) -> tuple[Scores, Scores, Ints]:
+def tag_scores(predictions: Sequence[Prediction], temperature: float = 1.0) -> tuple[Scores, Scores, Numbers]:
     """Return tag scores for probabilities, divided by the temperature: leaf, internal, lengths.
 
     If deprels are predicted jointly with leaf tags, the score of a leaf tag is the log of the sum over its deprels.

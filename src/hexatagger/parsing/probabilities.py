@@ -29,13 +29,14 @@ from hexatagger import decode
 from hexatagger.decode import Arcs, Constraints
 from hexatagger.decode.arcs import LEAST
 from hexatagger.decode.chart.constraints import allowed_arcs, obeys
+from hexatagger.decode.lattice import Scores
 from hexatagger.decode.limits import EXACT_HEADS, HEAD_TABLE
 from hexatagger.decode.tree_scores import tree_scores_unchecked
 from hexatagger.errors import ConstraintError
 from hexatagger.model.labels import MISSING, Labels
 from hexatagger.model.temperature import Temperature
 from hexatagger.parsing.choose import Tree, best_trees, label_trees
-from hexatagger.parsing.predictions import Prediction, Scores, tag_scores
+from hexatagger.parsing.predictions import Prediction, tag_scores
 from hexatagger.sentence import Sentence
 
 

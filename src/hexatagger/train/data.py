@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hexatagger.model.config import ModelConfig, TrainConfig
 from hexatagger.model.labels import MISSING, Labels, LabelSet
-from hexatagger.parsing.pieces import Grams, Ints, Pieces, Window, stack_windows
+from hexatagger.parsing.pieces import Grams, Numbers, Pieces, Window, stack_windows
 from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import Hexatag, from_heads, lift
 from hexatagger.tags.lemma import to_script
@@ -30,8 +30,8 @@ class Example:
     """An encoded sentence."""
 
     windows: list[Window]
-    targets: dict[str, Ints]  # per projection the gold label of every word, IGNORE if there is none
-    pos: Ints | None = None
+    targets: dict[str, Numbers]  # per projection the gold label of every word, IGNORE if there is none
+    pos: Numbers | None = None
     soft: dict[str, Soft] = field(default_factory=dict)  # per projection the soft tags of a teacher
 
 
@@ -80,7 +80,7 @@ def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: 
 
 def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Pieces | Grams, *, gold: bool) -> Example:
     """Encode a sentence, with targets if it is `gold`."""
-    targets: dict[str, Ints] = {}
+    targets: dict[str, Numbers] = {}
     if gold:
         heads, deprels = lift(sentence.heads, sentence.deprels, config.lift)
         tags = [int(tag) for tag in from_heads(heads, config.order)]
@@ -106,7 +106,7 @@ def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Piec
     return Example(pieces.windows(sentence.forms), targets, pos)
 
 
-def arcs_of_gaps(tags: Sequence[int]) -> dict[str, Ints]:
+def arcs_of_gaps(tags: Sequence[int]) -> dict[str, Numbers]:
     """Return, for the gap after every word, the gap above it in the binary head tree and the two words of its arc.
 
     All count from 1; the gap after word k is k; 0 means that there is none above. There is no gap after the last word.
@@ -135,7 +135,7 @@ def arcs_of_gaps(tags: Sequence[int]) -> dict[str, Ints]:
     return {"above": above, "governor": governor, "dependent": dependent}
 
 
-def _ids(labels: LabelSet, strings: list[str]) -> Ints:
+def _ids(labels: LabelSet, strings: list[str]) -> Numbers:
     """Return the ids of strings, IGNORE for those that the set does not have."""
     numbers = np.array(labels.ids(strings), np.int64)
     return np.where(numbers == MISSING, IGNORE, numbers)
@@ -171,7 +171,7 @@ def tensors(arrays: Mapping[str, NDArray[Any]], device: torch.device | str = "cp
     return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
 
-def _within(window: Window, places: Ints) -> Ints:
+def _within(window: Window, places: Numbers) -> Numbers:
     """Count places from the start of a window; those outside of it are ignored."""
     inside = (places > window.start) & (places <= window.start + len(window))
     return np.where(inside, places - window.start, np.where(places == 0, 0, IGNORE))

@@ -1,15 +1,14 @@
 """Sentences → predictions with the torch network: for scores on dev, and for the soft tags of a teacher."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hexatagger.model.config import TrainConfig
 from hexatagger.parsing.choose import best_trees
+from hexatagger.parsing.network import Arrays
 from hexatagger.parsing.pieces import Window
 from hexatagger.parsing.predictions import Prediction, join, stitch
 from hexatagger.parsing.write import write
@@ -18,8 +17,6 @@ from hexatagger.train.data import Example, Item, collate, cut
 from hexatagger.train.network import reduce_scores
 from hexatagger.train.pointers import PAIRS
 from hexatagger.train.weights import Model
-
-Arrays = dict[str, NDArray[Any]]
 
 _BATCHES = TrainConfig(batch=4000, batch_unit="pieces")
 _GRAM_BATCHES = TrainConfig(batch=800, batch_unit="words")  # a word has up to a hundred n-grams

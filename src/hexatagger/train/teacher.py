@@ -13,11 +13,12 @@ import torch
 from hexatagger.errors import FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.formats.files import read_lines
+from hexatagger.parsing.network import Arrays
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import IGNORE, Example, encode
 from hexatagger.train.network import head_sizes
 from hexatagger.train.pointers import POINTERS
-from hexatagger.train.predict import Arrays, soft_tags
+from hexatagger.train.predict import soft_tags
 from hexatagger.train.weights import Model, load_weights, save_weights
 
 
