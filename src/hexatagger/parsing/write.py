@@ -134,8 +134,14 @@ def _note_heads(sentence: Sentence, tree: Tree) -> None:
 
 
 def _note_trees(sentence: Sentence) -> None:
-    """State in comments how probable each tree is, and the rank of each alternative."""
+    """State in comments how probable each tree is, and the rank of each alternative.
+
+    An alternative starts no paragraph or document, and has a `sent_id` of its own: otherwise the file is not valid.
+    """
     for number, tree in enumerate((sentence, *sentence.alternatives), 1):
         if number > 1:
+            named = [(line, line[1:].partition("=")[0].split()[:1]) for line in tree.comments]
+            kept = [(line, name) for line, name in named if name not in (["newpar"], ["newdoc"])]
+            tree.comments = [f"{line}-alternative-{number}" if name == ["sent_id"] else line for line, name in kept]
             tree.comments.append(f"# alternative = {number}")
         tree.comments.append(f"# tree_prob = {tree.probability:.6g}")
