@@ -105,7 +105,7 @@ def test_sizes_are_checked_when_a_model_is_loaded(model: Path, tmp_path: Path) -
     labels["relations"].append("more")
     (folder / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
     with pytest.raises(
-        FormatError, match=r"en: the network's output 'relations' has \d+ scores per word for \d+ labels"
+        FormatError, match=r"output 'relations' has \d+ scores per word for \d+ labels"
     ):
         hexatagger.load(folder, threads=1)
     folder = Path(shutil.copytree(model, tmp_path / "more"))
@@ -121,7 +121,7 @@ def test_ids_that_the_network_lacks(tmp_path: Path) -> None:
     values["settings"]["characters"] += "".join(map(chr, range(0x4E00, 0x5E00)))
     (tmp_path / "segmenter.json").write_text(json.dumps(values), encoding="utf-8")
     with pytest.raises(
-        FormatError, match=r"segmenter.onnx: the network does not fit the model's other files: .*indices"
+        FormatError, match=r"segmenter.onnx: the network does not fit the model's other files"
     ):
         Segmenter.load(tmp_path, threads=1).segment("\u5d00\u5dff")
 
