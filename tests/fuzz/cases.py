@@ -16,11 +16,11 @@ Counts = Counter[str]
 
 
 class Fault(AssertionError):  # noqa: N818
-    """A promise that a case broke; `seed` alone makes the case again."""
+    """A promise that a case broke; `seed` alone makes the case again, `counts` is what was tried before."""
 
-    def __init__(self, fuzzer: str, seed: int, error: BaseException) -> None:
+    def __init__(self, fuzzer: str, seed: int, error: BaseException, counts: Counts) -> None:
         super().__init__(f"{fuzzer}, seed {seed}: {type(error).__name__}: {str(error)[:2000]}")
-        self.fuzzer, self.seed = fuzzer, seed
+        self.seed, self.counts = seed, counts
 
 
 def run_cases(
@@ -44,7 +44,7 @@ def run_cases(
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # subtle: a panic of a Rust library is not an Exception
-            raise Fault(fuzzer, seed + number, error) from error
+            raise Fault(fuzzer, seed + number, error, counts) from error
         counts["cases"] += 1
     return counts
 

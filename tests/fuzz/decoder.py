@@ -1,5 +1,6 @@
 """Random score tables against enumeration: best, k-best, marginals, arcs, constraints; with −∞, ties, huge values."""
 
+import functools
 import math
 import random
 from collections.abc import Callable, Iterable
@@ -36,7 +37,7 @@ def case(chance: random.Random) -> Iterable[str]:
     expected = brute_force.best(leaf, internal)
     highest = brute_force.score(expected, leaf, internal)
     if highest == -math.inf:
-        for ask in (decode.best, decode.marginals, decode.arc_probabilities, lambda *each: decode.kbest(*each, 2)):
+        for ask in (decode.best, decode.marginals, decode.arc_probabilities, functools.partial(decode.kbest, k=2)):
             check(_refuses(ask, *batch), "everything is forbidden, and nothing is refused")
         return ["forbidden"]
     near = max(1.0, scale) * 1e-12 * size
@@ -97,7 +98,13 @@ def _constrained(chance: random.Random, problem: Problem, scale: float) -> str:
     size = len(problem[0])
     if size > 6 or scale > 30:
         return "not constrained"
-    word, head = (lambda: chance.randrange(1, size + 1)), (lambda: chance.randrange(size + 1))
+
+    def word() -> int:
+        return chance.randrange(1, size + 1)
+
+    def head() -> int:
+        return chance.randrange(size + 1)
+
     spans = [tuple(sorted((word(), word()))) for _ in range(chance.randrange(3))]
     known = Constraints(
         heads={word(): head() for _ in range(chance.randrange(3))},
