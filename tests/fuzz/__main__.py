@@ -9,6 +9,7 @@ Counts are printed every minute. At the end of a run of all fuzzers, they go to 
 
 import argparse
 import logging
+import resource
 import secrets
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from results import ROOT, save
 FUZZERS = {"conllu": conllu, "texts": texts, "decoder": decoder, "requests": requests, "models": models, "kills": kills}
 _TURN = 10.0
 """Seconds of a turn; the kills have three at once, because they run each command to its end first."""
+
+_MEMORY = 6 << 30
+"""Bytes of address space that the fuzzers and the commands they start may have."""
 
 
 def show(counts: dict[str, Counts], seconds: float) -> None:
@@ -75,6 +79,9 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, default=1000)
     given = arguments.parse_args()
+    resource.setrlimit(
+        resource.RLIMIT_AS, (_MEMORY, _MEMORY)
+    )  # too much memory is a fault with a seed, not a dead machine
     logging.disable(logging.WARNING)  # files that are cut off are reported, and many are here
     if given.fuzzer is None:
         sys.exit(1 if run_all(given.minutes) else 0)
