@@ -4,7 +4,7 @@ VENV ?= .venv
 # Without torch (the tests that need it are then skipped): make test EXTRAS=dev,serve
 EXTRAS ?= dev,train,serve,docs,tables,graphs,spacy,ray
 
-.PHONY: install test check format docs refresh benchmark release-check clean
+.PHONY: install test check format docs refresh benchmark fuzz release-check clean
 
 install: $(VENV)/.installed
 
@@ -39,6 +39,12 @@ refresh: install
 benchmark: install
 	$(VENV)/bin/python benchmarks/read.py
 	$(VENV)/bin/python benchmarks/decode.py
+	$(VENV)/bin/python benchmarks/report.py
+
+# Runs every fuzzer in tests/fuzz/ with new seeds; prints counts, and how to repeat a fault. See docs/reliability.md.
+MINUTES ?= 30
+fuzz: install
+	PYTHONPATH=src:tests:benchmarks OMP_NUM_THREADS=1 $(VENV)/bin/python -m fuzz --minutes $(MINUTES)
 	$(VENV)/bin/python benchmarks/report.py
 
 # Builds sdist and wheel of what git tracks, looks into them, installs the wheel alone and parses with it.

@@ -401,6 +401,33 @@ def _times(kind: str, more: bool, value: float, mine: float) -> str:
     return f"{value / mine:.1f} times as fast" if more else f"{100 * value / mine:.2g} % of hexatagger's"
 
 
+_FUZZED = {  # what each fuzzer counts, and what it compares
+    "conllu": ("mutated CoNLL-U", "refused with the line, or read and written without loss; tags and lifting undone"),
+    "texts": ("odd texts", "restored exactly, offsets right, output valid"),
+    "decoder": ("score tables", "equal to enumeration, or refused"),
+    "requests": ("HTTP requests", "a documented status; answers equal to the parser's"),
+    "models": ("model folders", "an error of ours, or a model that works"),
+    "kills": ("kills of `parse` and `train`", "output whole or absent; the next run completes it"),
+}
+
+
+def fuzz() -> str:
+    result = load("fuzz")
+    rows = []
+    for name, (what, promise) in _FUZZED.items():
+        counts = dict(result["counts"][name])
+        total = counts.pop("cases", 0)
+        kinds = ("refused", "read", "encoded", "parsed", "answered", "accepted", "constrained", "killed", "train")
+        shown = ", ".join(f"{kind} {counts[kind]:,}" for kind in kinds if kind in counts)
+        faults = sum(each.startswith(f"{name} ") for each in result["faults"])
+        rows.append([f"{what}: {promise}", f"{total:,}", shown or "–", str(faults)])
+    return (
+        table(["", "cases", "among them", "faults"], rows)
+        + f"\n{result['seconds'] / 60:.0f} minutes in one process on {result['machine']['cores']} cores that other "
+        f"jobs used too, {result['date']}, commit `{result['commit']}`. `{result['command']}`\n"
+    )
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "decode": decode,
     "read": read,
@@ -423,6 +450,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "illegal": illegal,
     "trained": trained,
     "peers": peers,
+    "fuzz": fuzz,
 }
 
 

@@ -1,4 +1,4 @@
-"""Scores for the tests of the lattice, and sums over all legal sequences."""
+"""Scores for the tests of the lattice, and sums over all legal sequences, with and without constraints."""
 
 import math
 from collections import defaultdict
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import brute_force
+from hexatagger.decode import Constraints
 from hexatagger.tags import to_heads
 
 Problem = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -73,3 +74,63 @@ def random_problem(size: int, seed: int, scale: float = 2.0) -> Problem:
     return leaf - np.logaddexp.reduce(leaf, -1, keepdims=True), internal - np.logaddexp.reduce(
         internal, -1, keepdims=True
     )
+
+
+def is_unit(heads: tuple[int, ...], first: int, last: int) -> bool:
+    """One word of the span has its head outside, the only one that outside words may depend on."""
+    inside = range(first, last + 1)
+    out = [word for word in inside if heads[word - 1] not in inside]
+    into = {head for word, head in enumerate(heads, 1) if word not in inside and head in inside}
+    return len(out) == 1 and into <= set(out)
+
+
+def fits(heads: tuple[int, ...], given: Constraints) -> bool:
+    return (
+        all(heads[word - 1] == head for word, head in given.heads.items())
+        and all(heads[word - 1] != head for word, head in given.forbidden)
+        and (given.root is None or heads[given.root - 1] == 0)
+        and all(is_unit(heads, *span) for span in given.spans)
+    )
+
+
+Relations = NDArray[np.float64] | None
+
+
+def obeying(
+    problem: Problem,
+    given: Constraints,
+    relation: Relations,
+    root: set[int],
+    head_scores: Relations = None,
+    *,
+    shares: bool = False,
+) -> dict[tuple[int, ...], list[float]]:
+    """Try every legal sequence: by tree that obeys, the scores of its sequences.
+
+    A word with a constraint on its relations counts with the best it may have, or with the share of all it may have.
+    """
+    leaf, internal = problem[0].tolist(), problem[1].tolist()
+    found = defaultdict(list)
+    for tags in brute_force.legal_sequences(len(leaf)):
+        heads = tuple(to_heads(tags))
+        score = brute_force.score(tags, leaf, internal)
+        if not fits(heads, given):
+            continue
+        if head_scores is not None:
+            score += float(head_scores[np.arange(len(heads)), heads].sum())
+        for word, allowed in given.relations.items():
+
+            def right(one: int, is_root: bool = heads[word - 1] == 0) -> bool:
+                return not root or (one in root) == is_root
+
+            fitting = [one for one in allowed if right(one)]
+            if not fitting:
+                score = -math.inf
+            elif relation is not None:
+                row = relation[word - 1, tags[2 * word - 2] % relation.shape[1]]
+                every = [one for one in range(len(row)) if right(one)]
+                weight = math.fsum(map(math.exp, row[fitting])) / math.fsum(map(math.exp, row[every]))
+                score += math.log(weight) if shares else max(row[fitting])
+        if score > -math.inf:
+            found[heads].append(score)
+    return dict(found)

@@ -34,6 +34,7 @@ LABELS = Labels(LabelSet(["root", "nsubj", "obj", "det", "punct"]), tasks={"upos
 @dataclass
 class _Name:
     name: str
+    shape: tuple[int, ...] = ()
 
 
 class Network:

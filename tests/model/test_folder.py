@@ -22,6 +22,7 @@ from hexatagger.model.card import Card, read_card, write_card
 from hexatagger.model.config import PieceConfig
 from hexatagger.model.folder import check_links
 from hexatagger.model.onnx import open_session
+from hexatagger.model.registry import find_model
 from hexatagger.model.values import build
 from hexatagger.segment.segmenter import Segmenter
 from onnx_model import write_model
@@ -85,6 +86,40 @@ def test_pieces_are_checked() -> None:
                 build(PieceConfig, good | {key: value}, "pieces")
     with pytest.raises(ConfigError, match=r"pieces\.limit is missing"):
         build(PieceConfig, {key: value for key, value in good.items() if key != "limit"}, "pieces")
+
+
+@pytest.mark.parametrize("name", ["task.upos", "task.lemma"])
+def test_labels_that_do_not_fit_the_network(name: str, model: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(model, tmp_path / "model"))
+    labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+    labels[name] = labels[name][:1]
+    (folder / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"model: the network's output '\w+' has label \d+, but labels.json has 1 "):
+        hexatagger.load(folder, threads=1).parse_words([["Dogs", "bark", "at", "cats", "at", "night"]])
+
+
+def test_sizes_are_checked_when_a_model_is_loaded(model: Path, tmp_path: Path) -> None:
+    """The exporter writes the number of relations into the network, so no sentence is needed to compare it."""
+    folder = Path(shutil.copytree(find_model("en"), tmp_path / "en"))
+    labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+    labels["relations"].append("more")
+    (folder / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"output 'relations' has \d+ scores per word for \d+ labels"):
+        hexatagger.load(folder, threads=1)
+    folder = Path(shutil.copytree(model, tmp_path / "more"))
+    (folder / "model.onnx").write_bytes((model / "segmenter.onnx").read_bytes())
+    with pytest.raises(FormatError, match="more: the network has no output 'leaf'"):
+        hexatagger.load(folder, threads=1)
+
+
+def test_ids_that_the_network_lacks(tmp_path: Path) -> None:
+    for name in ("segmenter.json", "segmenter.onnx"):
+        shutil.copyfile(find_model("en") / name, tmp_path / name)
+    values = json.loads((tmp_path / "segmenter.json").read_text(encoding="utf-8"))
+    values["settings"]["characters"] += "".join(map(chr, range(0x4E00, 0x5E00)))
+    (tmp_path / "segmenter.json").write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"segmenter.onnx: the network does not fit the model's other files"):
+        Segmenter.load(tmp_path, threads=1).segment("\u5d00\u5dff")
 
 
 def external(location: str) -> bytes:

@@ -8,9 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexatagger.errors import ConfigError, FormatError
-from hexatagger.model.config import PieceConfig
+from hexatagger.model.config import ModelConfig, PieceConfig
 from hexatagger.model.values import build
-from hexatagger.parsing.pieces import Grams, Pieces, read_config, shape, spread, stack_windows, word_tokenizer
+from hexatagger.parsing.pieces import (
+    Grams,
+    Pieces,
+    make_cutter,
+    read_config,
+    shape,
+    spread,
+    stack_windows,
+    word_tokenizer,
+)
 from tiny import FAMILIES, make_tokenizer
 
 pytest.importorskip("tokenizers", reason="pieces of pretrained encoders need the package tokenizers")
@@ -151,3 +160,17 @@ def test_windows_side_by_side_hold_what_each_holds_alone(kind: str) -> None:
             rest = together[name][row].sum() - array[0].sum()
             assert rest == (7 * (together[name][row].size - array[0].size) if name == "pieces" else 0), name
     assert together["pos"][-1, : len(windows[-1][1])].tolist() == list(range(31 - len(windows[-1][1]), 31))
+
+
+def test_padding_in_the_file_is_ignored() -> None:
+    """It could be of any length: 10⁹ took all memory."""
+    config = PieceConfig(before=(2,), after=(3,), unknown=1, pad=0, limit=16)
+    tokenizer = make_tokenizer("bert")
+    tokenizer.no_padding()
+    found = []
+    for length in (0, 64):
+        if length:
+            tokenizer.enable_padding(length=length)
+        [window] = make_cutter(ModelConfig(encoder="bert"), tokenizer.to_str(), config).windows(["Dogs", "bark"])
+        found.append(window.pieces.tolist())
+    assert found[0] == found[1]

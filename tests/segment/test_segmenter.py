@@ -207,6 +207,13 @@ def test_multiword_tokens_have_their_words_and_one_range() -> None:
     assert [(word.start, word.end, word.misc) for word in sentence][:2] == [(0, 2, "_"), (0, 2, "_")]
 
 
+def test_words_of_a_token_with_spaces_inside_have_none_around_them() -> None:
+    assert expand("ab cd", Rewrites(), [2, 3]) == ("ab", "cd")
+    assert expand("ab cd", Rewrites(), [2]) == expand("ab cd", Rewrites(), [3]) == ("ab", "cd")
+    assert expand("do n't", REWRITES) == ("do", "n't")
+    assert expand(" n't", REWRITES) == ()
+
+
 def test_threads_share_a_segmenter() -> None:
     text = "".join(chr(code) for code in range(32, 1500))
     alone = conllu(make(Noise).segment(text))

@@ -240,7 +240,8 @@ def test_limits(client: TestClient) -> None:
     assert "the limit is 0.05 per request: ask for fewer trees" in refused(answer, 413, "too_much_work")
     assert client.post("/v1/parse", json=known).status_code == 200
     assert "use en, words" in refused(client.post("/v1/parse", json={"text": "a", "model": "fr"}), 404, "unknown_model")
-    refused(client.post("/v1/parse", json={"text": "a", "model": "words"}), 422, "no_segmenter")
+    for text in ("a", ""):
+        refused(client.post("/v1/parse", json={"text": text, "model": "words"}), 422, "no_segmenter")
     assert client.post("/v1/parse", json={"words": [["a"]], "model": "words"}).status_code == 200
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hexatagger.errors import ConfigError, FormatError
 
@@ -67,3 +67,13 @@ def open_session(
         return onnxruntime.InferenceSession(model, options, providers=list(providers or ["CPUExecutionProvider"]))
     except Exception as error:  # onnxruntime has no common base class for errors of broken files
         raise FormatError(f"cannot be loaded: {error}", source=source or str(model)) from None
+
+
+def run_session(session: "InferenceSession", names: Sequence[str], inputs: dict[str, Any], *, source: str) -> list[Any]:
+    """Return the named outputs of a network; FormatError if it does not fit its inputs, as with ids that it lacks."""
+    try:
+        return list(session.run(list(names), inputs))
+    except Exception as error:
+        if not type(error).__module__.startswith("onnxruntime"):  # its errors have no base class of their own
+            raise
+        raise FormatError(f"the network does not fit the model's other files: {error}", source=source) from None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hexatagger.errors import FormatError
 from hexatagger.model.folder import ModelFolder
+from hexatagger.model.onnx import run_session
 from hexatagger.parsing.pieces import Grams, Pieces, Window, stack_windows
 from hexatagger.parsing.predictions import Prediction, stitch
 from hexatagger.sentence import Sentence
@@ -35,6 +36,15 @@ class OnnxNetwork:
         names = [each.name for each in session.get_outputs()]
         self._has_deprels = "relations" in names
         self._outputs = [name for name in names if name != "relations"]
+        deprels, tasks = len(self.labels.relations), {task: len(each) for task, each in self.labels.tasks.items()}
+        self._widths = {"leaf": 2, "internal": 4, "relations": deprels}
+        self._counts = dict.fromkeys(("relation", "root", "pairs"), deprels) | {"mark": len(self.labels.marks)} | tasks
+        for name in ("leaf", "internal", "relation", "root", *self.config.tasks):
+            if name not in names:
+                raise FormatError(f"the network has no output '{name}'", source=str(folder.path))
+        for each in session.get_outputs():
+            if each.shape and isinstance(width := each.shape[-1], int):
+                self._check_width(each.name, width)
 
     def predict(self, sentences: Sequence[Sentence], *, batch_size: int = 64, deprels: bool = True) -> list[Prediction]:
         """Run the network over sentences; with `deprels`, Predictions have the scores of all deprels."""
@@ -69,5 +79,21 @@ class OnnxNetwork:
             message = "was exported without the scores of relations: export it again with hexatagger export"
             raise FormatError(message, source=str(self.folder.path))
         names = [*self._outputs, "relations"] if deprels else self._outputs
-        values = self._session.run(names, {name: inputs[name] for name in self._inputs})
+        if absent := [name for name in self._inputs if name not in inputs]:
+            message = f"the network has an input '{absent[0]}', which config.json does not provide"
+            raise FormatError(message, source=str(self.folder.path))
+        given = {name: inputs[name] for name in self._inputs}
+        values = run_session(self._session, names, given, source=str(self.folder.path))
+        for name, array in zip(names, values, strict=True):
+            self._check_width(name, array.shape[-1])
+            count = self._counts.get(name)
+            if count is not None and array.size and not 0 <= array.min() <= array.max() < count:
+                message = f"the network's output '{name}' has label {array.max()}, but labels.json has {count}"
+                raise FormatError(f"{message} labels for it", source=str(self.folder.path))
         return dict(zip(names, values, strict=True))
+
+    def _check_width(self, name: str, width: int) -> None:
+        """Raise FormatError if an output does not have one score per label."""
+        if width != self._widths.get(name, width):
+            message = f"the network's output '{name}' has {width} scores per word for {self._widths[name]} labels"
+            raise FormatError(message, source=str(self.folder.path))

@@ -270,6 +270,9 @@ def _tokenizer(tokenizer_json: str) -> "Tokenizer":
     from tokenizers import Tokenizer
 
     try:
-        return Tokenizer.from_str(tokenizer_json)
+        tokenizer = Tokenizer.from_str(tokenizer_json)
+        tokenizer.no_padding()  # subtle: a file could ask for padding of any length, and so for any amount of memory
+        tokenizer.no_truncation()
+        return tokenizer
     except Exception as error:  # tokenizers raises bare Exception
         raise FormatError(f"is not a tokenizer: {error}", source="tokenizer.json") from None

@@ -76,9 +76,11 @@ def expand(token: str, rewrites: Rewrites, splits: Sequence[int] = ()) -> Words:
     words = rewrites.seen.get(folded)
     if not words and splits:
         bounds = [0, *splits, len(token)]
-        return tuple(token[begin:end] for begin, end in pairwise(bounds) if begin < end)
+        parts = (token[begin:end].strip() for begin, end in pairwise(bounds))  # a token may have spaces inside
+        return tuple(part for part in parts if part)
     words = words or _by_ending(folded, rewrites.endings)
-    return _with_case(token, folded, words) if len(words) > 1 and all(words) else ()
+    found = tuple(word.strip() for word in _with_case(token, folded, words)) if len(words) > 1 else ()
+    return found if all(found) else ()
 
 
 def split_places(token: str, words: Sequence[str]) -> list[int] | None:

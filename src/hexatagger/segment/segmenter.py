@@ -26,7 +26,7 @@ import numpy as np
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.text import LINES, PARAGRAPHS, Source, Token, cut, lay_out, words_of
 from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK, check_links
-from hexatagger.model.onnx import open_session
+from hexatagger.model.onnx import open_session, run_session
 from hexatagger.model.values import build, checked
 from hexatagger.segment.alphabet import INVISIBLE_RUN, NEWLINE, Alphabet, Floats, Ids, SegmenterSettings, TextPart
 from hexatagger.segment.multiword import Rewrites, expand
@@ -49,8 +49,15 @@ _BATCH = 1 << 14  # characters of short paragraphs that are scored together
 class Segmenter:
     """Splits text into sentences, tokens and words. Safe to use from several threads."""
 
-    def __init__(self, session: "InferenceSession", settings: SegmenterSettings, rewrites: Rewrites) -> None:
-        self.session, self.settings, self.rewrites = session, settings, rewrites
+    def __init__(
+        self,
+        session: "InferenceSession",
+        settings: SegmenterSettings,
+        rewrites: Rewrites,
+        *,
+        source: str = SEGMENTER_NETWORK,
+    ) -> None:
+        self.session, self.settings, self.rewrites, self._source = session, settings, rewrites, source
         self.alphabet = Alphabet(settings)
 
     @classmethod
@@ -65,7 +72,7 @@ class Segmenter:
             raise FormatError(message, source=str(error.filename)) from None
         settings, rewrites = from_json(text, source=str(description))
         session = open_session(model, threads=threads, providers=providers, source=str(network))
-        return cls(session, settings, rewrites)
+        return cls(session, settings, rewrites, source=str(network))
 
     def segment(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """Split a text. With `lines`, every line is one sentence."""
@@ -145,8 +152,8 @@ class Segmenter:
 
     def _run(self, windows: Ids) -> Floats:
         """Run the network: (windows, length) → (windows, length − 2 · radius, 4)."""
-        found = self.session.run(["scores"], {"ids": np.ascontiguousarray(windows)})
-        scores = cast("Floats", found[0])
+        [found] = run_session(self.session, ["scores"], {"ids": np.ascontiguousarray(windows)}, source=self._source)
+        scores = cast("Floats", found)
         radius = self.settings.radius
         return scores[:, radius : scores.shape[1] - radius]
 

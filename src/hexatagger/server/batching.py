@@ -72,7 +72,7 @@ class Batcher:
 
     def ask(self, task: ParseTask) -> "Future[list[Sentence]]":
         """Put a request into the queue, or refuse it if the queue is full. Cancel the future to take it out again."""
-        if task.request.text and not self.segments:
+        if "text" in task.request.model_fields_set and not self.segments:
             message = f"model '{self.name}' cannot segment text: send words or conllu"
             raise Refused(422, "no_segmenter", message, field="text")
         job = _Job(task, deadline=time.monotonic() + self._options.timeout)
