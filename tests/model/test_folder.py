@@ -104,9 +104,7 @@ def test_sizes_are_checked_when_a_model_is_loaded(model: Path, tmp_path: Path) -
     labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
     labels["relations"].append("more")
     (folder / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
-    with pytest.raises(
-        FormatError, match=r"output 'relations' has \d+ scores per word for \d+ labels"
-    ):
+    with pytest.raises(FormatError, match=r"output 'relations' has \d+ scores per word for \d+ labels"):
         hexatagger.load(folder, threads=1)
     folder = Path(shutil.copytree(model, tmp_path / "more"))
     (folder / "model.onnx").write_bytes((model / "segmenter.onnx").read_bytes())
@@ -120,9 +118,7 @@ def test_ids_that_the_network_lacks(tmp_path: Path) -> None:
     values = json.loads((tmp_path / "segmenter.json").read_text(encoding="utf-8"))
     values["settings"]["characters"] += "".join(map(chr, range(0x4E00, 0x5E00)))
     (tmp_path / "segmenter.json").write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(
-        FormatError, match=r"segmenter.onnx: the network does not fit the model's other files"
-    ):
+    with pytest.raises(FormatError, match=r"segmenter.onnx: the network does not fit the model's other files"):
         Segmenter.load(tmp_path, threads=1).segment("\u5d00\u5dff")
 
 
