@@ -45,6 +45,7 @@ def run_all(minutes: float) -> int:
         # The one that had the least time is next.
         name = min(FUZZERS, key=lambda each: spent[each])
         seed, start = secrets.randbelow(10**12), time.monotonic()
+        print(f"{name} --seed {seed}", flush=True)  # for a turn that ends the whole process
         try:
             counts[name].update(FUZZERS[name].run(seed, seconds=_TURN * (3 if name == "kills" else 1)))
         except Fault as fault:
