@@ -7,7 +7,7 @@
 Importing this package loads neither numpy nor ONNX Runtime nor torch, nor any library that trees can be converted to.
 """
 
-from importlib import import_module
+import importlib
 from typing import TYPE_CHECKING
 
 from hexatagger.errors import (
@@ -61,7 +61,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import what needs numpy when it is first used, so that reading files does not wait for it."""
     if module := {"Parser": "parsing.parser", "load": "parsing.parser", "Constraints": "decode"}.get(name):
-        return getattr(import_module(f"hexatagger.{module}"), name)
+        return getattr(importlib.import_module(f"hexatagger.{module}"), name)
     raise AttributeError(f"module 'hexatagger' has no attribute '{name}'")
 
 
