@@ -94,7 +94,9 @@ def test_labels_that_do_not_fit_the_network(name: str, model: Path, tmp_path: Pa
     labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
     labels[name] = labels[name][:1]
     (folder / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
-    with pytest.raises(FormatError, match=r"model: the network's output '\w+' has label \d+, but labels.json has 1 "):
+    with pytest.raises(
+        FormatError, match=r"model: output '\w+' of the network has labels 0 to \d+, but labels.json has 1"
+    ):
         hexatagger.load(folder, threads=1).parse_words([["Dogs", "bark", "at", "cats", "at", "night"]])
 
 

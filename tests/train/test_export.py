@@ -81,7 +81,9 @@ def test_every_output_is_compared(
     copy.CopyFrom(graph)
     monkeypatch.setattr("hexatagger.train.export.onnx.to_onnx", lambda _: spoil(copy, name))
     before = (model.path / "model.onnx").read_bytes()
-    with pytest.raises(ConfigError, match=f"'{name}' in ONNX differs from torch by .*: nothing is written"):
+    with pytest.raises(
+        ConfigError, match=f"'{name}' (in ONNX differs|of the network has labels -1) .*: nothing is written"
+    ):
         export(model.path, gold)
     assert (model.path / "model.onnx").read_bytes() == before
 

@@ -24,7 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hexatagger.errors import ConfigError
+from hexatagger.errors import ConfigError, FormatError
 from hexatagger.model.config import CHARACTERS
 from hexatagger.model.folder import NETWORK, NETWORK_INT8, write_folder
 from hexatagger.parsing.parser import Parser, load
@@ -66,8 +66,9 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
         onnx.save(whole, trial / NETWORK)
         try:
             difference = check_parity(model, load(trial, precision="fp32"), dev)
-        except ConfigError as error:
-            raise ConfigError(f"{folder}: {error}: nothing is written") from None
+        except (ConfigError, FormatError) as error:
+            reason = error.message if isinstance(error, FormatError) else error
+            raise ConfigError(f"{folder}: {reason}: nothing is written") from None
         if dev:
             onnx.save(quantize(whole), trial / NETWORK_INT8)
             parsers = [load(trial, precision="fp32"), load(trial, precision="int8")]
