@@ -88,10 +88,8 @@ class OnnxNetwork:
             self._check_width(name, array.shape[-1])
             count = self._counts.get(name)
             if count is not None and array.size and not 0 <= array.min() <= array.max() < count:
-                message = (
-                    f"output '{name}' of the network has labels {array.min()} to {array.max()}, but there are {count}"
-                )
-                raise FormatError(message, source=str(self.folder.path))
+                message = f"output '{name}' of the network has labels {array.min()} to {array.max()}"
+                raise FormatError(f"{message}, but labels.json has {count}", source=str(self.folder.path))
         return dict(zip(names, values, strict=True))
 
     def _check_width(self, name: str, width: int) -> None:
