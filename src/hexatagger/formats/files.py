@@ -19,6 +19,8 @@ import sys
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, cast
 
@@ -67,19 +69,17 @@ def reading(name: str) -> Iterator[None]:
 
 
 def _bounded(stream: IO[str] | IO[bytes]) -> Iterator[str | bytes]:
-    """Yield the lines of a stream; one that is too long is cut after the first character too many."""
+    """Return the lines of a stream; one that is too long is cut after the first character too many."""
     if not hasattr(stream, "readline"):  # any iterable of lines will do
-        yield from stream
-        return
-    while raw := stream.readline(LONGEST_LINE + 1):
-        yield raw
+        return iter(stream)
+    return takewhile(bool, iter(partial(stream.readline, LONGEST_LINE + 1), None))
 
 
 def read_lines(file: File) -> Iterator[str]:
     """Yield the lines of a file without their ends; a byte order mark is dropped, CRLF accepted."""
     for number, line in enumerate(read_text(file)):
         # subtle: words may contain U+0085 or U+2028, so neither splitlines() nor universal newlines
-        plain = line.removesuffix("\n").rstrip("\r")
+        plain = line.rstrip("\r\n")
         yield plain if number else plain.removeprefix("\ufeff")
 
 
@@ -96,16 +96,16 @@ def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:
 
 
 def runs(lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, list[str], bool]]:
-    r"""Yield the runs of lines between empty lines: number of the first line, lines, whether an empty one follows.
+    """Yield the runs of lines between empty lines: number of the first line, lines, whether an empty one follows.
 
-    >>> list(runs(["a", "b\r", "", "c"]))
+    >>> list(runs(["a", "b", "", "c"]))
     [(1, ['a', 'b'], True), (4, ['c'], False)]
     """
     run: list[str] = []
     number = first
     for number, line in enumerate(lines, first):
-        if plain := line.rstrip("\r"):
-            run.append(plain)
+        if line:
+            run.append(line)
         elif run:
             yield number - len(run), run, True
             run = []

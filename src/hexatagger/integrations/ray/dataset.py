@@ -125,9 +125,8 @@ def read_conllu(paths: str | list[str]) -> "Dataset":
 def _sentences(row: dict[str, Any]) -> list[dict[str, Any]]:
     """Split a file into sentences without reading them; errors appear where they are parsed."""
     lines = row["bytes"].decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
-    return [
-        {"path": row["path"], "line": number, "conllu": "\n".join([*run, "", ""])} for number, run, _ in runs(lines)
-    ]
+    found = runs(line.rstrip("\r") for line in lines)
+    return [{"path": row["path"], "line": number, "conllu": "\n".join([*run, "", ""])} for number, run, _ in found]
 
 
 def write_conllu(dataset: "Dataset", folder: str) -> None:

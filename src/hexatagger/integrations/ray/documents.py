@@ -65,7 +65,7 @@ def read_documents(
 
 def _trees(lines: list[str], source: Source, first: int) -> Iterator[Document]:
     """Yield the sentences of a plain CoNLL-U file."""
-    for number, run, closed in runs(lines, first):
+    for number, run, closed in runs((line.rstrip("\r") for line in lines), first):
         try:
             if not closed:
                 raise FormatError("the last sentence is not closed by an empty line: the file may be cut off")
@@ -142,7 +142,7 @@ def sentences_of(value: object, source: Source, segmenter: Callable[[], Segmente
     if source not in ("conllu", "conllx"):
         return list(read_plain([value], source, segmenter))
     try:
-        found = runs(value.split("\n"))
+        found = runs(line.rstrip("\r") for line in value.split("\n"))
         return [parse_block(run, "", number, extended=source == "conllu") for number, run, _ in found]
     except FormatError as error:
         raise FormatError(f"line {error.line} of its text: {error.message}") from None
