@@ -69,7 +69,7 @@ _scheme = choice("--scheme", of=SCHEMES, default="head+path", text="How relation
 def lift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) -> None:
     """Make every tree of FILE projective and mark the relations so that unlift can go back.
 
-    The pseudo-projective transformation of Nivre and Nilsson (2005), just as MaltParser does it.
+    The pseudo-projective transformation of Nivre and Nilsson (2005), identical to that of MaltParser.
 
     \b
       hexatagger lift treebank.conllu --scheme head > projective.conllu
@@ -83,7 +83,7 @@ def lift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) 
 @output_option
 @reading
 def unlift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) -> None:
-    """Undo lift: move the marked words of FILE back and take the marks away.
+    """Undo lift: move the marked words of FILE back and remove the marks.
 
     \b
       hexatagger unlift projective.conllu --scheme head

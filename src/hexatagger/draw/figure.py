@@ -157,7 +157,7 @@ def stack(spans: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _crossed(pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the dependents of arcs that cross another, for heads that are no tree."""
+    """Return the dependents of arcs that cross another, for heads that do not form a tree."""
     spans = [(min(pair), max(pair), pair[1]) for pair in pairs]
     return {
         word

@@ -199,7 +199,7 @@ def _told(error: Exception) -> Exception:
 
 
 def _parts(jobs: Sequence[_Job], most: int) -> list[list[_Job]]:
-    """Split jobs into parts of at most so many words, so that small requests do not wait for many large ones."""
+    """Split jobs into parts with a limit on words, so that small requests do not wait for many large ones."""
     parts: list[list[_Job]] = []
     room = 0
     for job in jobs:

@@ -15,7 +15,7 @@ const SAYS = {
   Rr: "new node into the open slot below; its head is on the right",
 };
 
-/** Draw the binary head tree; with `step`, only the part that is built after so many tags. */
+/** Draw the binary head tree; with `step`, only the part built after that many tags. */
 export function drawTree(sentence, step = null, on = () => ({})) {
   const { nodes, width } = sentence.layout.bht;
   const words = sentence.layout.arcs.words;
@@ -118,7 +118,7 @@ function row(sentence, node, now, go) {
   );
 }
 
-/** Return the stack after so many tags, as texts: the nodes that are built and whose parent is not. */
+/** Return the stack after `step` tags as texts: the finished nodes without a finished parent. */
 function stack(sentence, step) {
   const nodes = sentence.layout.bht.nodes;
   const built = nodes.slice(0, step);
