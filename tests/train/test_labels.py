@@ -50,7 +50,7 @@ def test_a_student_learns_from_labels_alone(place: Path, tmp_path: Path) -> None
     assert done == Progress(1, sum(map(len, [each for each in read_conllu(treebank) if len(each) > 1])))
     # The treebank of the student has other words and no relation in common with the labels.
     other = tmp_path / "other.conllu"
-    other.write_text("1\tHi\thi\tINTJ\tIN\t_\t0\troot\t_\t_\n\n")
+    other.write_text("1\tHi\thi\tINTJ\tIN\tA=b\t0\troot\t_\t_\n\n")
     settings = ["model.relations=tree", "model.hidden=32", "training.gold_epochs=0"]
     job = make_job(treebank, tmp_path / "student", *settings, labels=[labels])
     state = train(Job(recipe=job.recipe, train=[other], dev=[treebank], out=job.out, labels=[labels]))
@@ -83,7 +83,7 @@ def test_the_last_epochs_see_gold_alone(place: Path, tmp_path: Path) -> None:
     treebank, labels = place / "tiny-1.conllu", tmp_path / "labels"
     label([place / "one"], [place / "words.txt"], labels, source="words")
     other = tmp_path / "other.conllu"
-    other.write_text("1\tHi\thi\tINTJ\tIN\t_\t0\troot\t_\t_\n\n" * 5)
+    other.write_text("1\tHi\thi\tINTJ\tIN\tA=b\t0\troot\t_\t_\n\n" * 5)
     seen = list[dict[str, Any]]()
     job = make_job(other, tmp_path / "out", "training.epochs=3", "training.gold_epochs=1", "training.batch=2")
     train(

@@ -7,6 +7,7 @@ labels.json        the strings that are predicted
 tokenizer.json     tokenizer of a pretrained encoder
 model.onnx         the network, and model.int8.onnx the same in 8 bits; one of them is enough
 deprels.onnx       the second network, which chooses deprels given the tree; only with relations = "tree"
+fits.json          which deprels go together (see `parsing.fit`); optional beside it
 segmenter.json     settings of the segmenter, and segmenter.onnx its network; both optional
 card.json          facts about the model, and README.md the model card that is written from them (see `card`)
 
@@ -32,7 +33,7 @@ from hexatagger.model.values import build, checked, checking, parse_json
 FORMAT = 1  # version of the folder's format; a folder with a greater one was written by a newer hexatagger
 
 CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
-NETWORK, NETWORK_INT8, DEPRELS = "model.onnx", "model.int8.onnx", "deprels.onnx"
+NETWORK, NETWORK_INT8, DEPRELS, FITS = "model.onnx", "model.int8.onnx", "deprels.onnx", "fits.json"
 SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
 CARD, README = "card.json", "README.md"
 WEIGHTS, RUN, FINISHED, LOG, CURVE = "model.safetensors", "run.json", "training.json", "log.jsonl", "curve.png"
@@ -41,7 +42,7 @@ LOCK, CHECKPOINT = ".lock", "checkpoint-"
 NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWORK_INT8,)}
 """The files of the network by precision, the preferred one first."""
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
-PARSING_FILES = (CONFIG, LABELS, TOKENIZER, NETWORK, NETWORK_INT8, DEPRELS, *SEGMENTER_FILES)
+PARSING_FILES = (CONFIG, LABELS, TOKENIZER, NETWORK, NETWORK_INT8, DEPRELS, FITS, *SEGMENTER_FILES)
 """All files that the result of parsing depends on."""
 RUNNING_FILES = (*PARSING_FILES, CARD, README)  # all files that go along when a model is passed on
 

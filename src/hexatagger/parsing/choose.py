@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hexatagger import decode
 from hexatagger.decode.lattice import Scores
+from hexatagger.parsing.fit import fit_deprels
 from hexatagger.parsing.pieces import Numbers
 from hexatagger.parsing.predictions import Prediction, batch
 
@@ -91,7 +92,12 @@ def _given_tree(predictions: Sequence[Prediction], heads: Sequence[NDArray[np.in
     words = np.concatenate([each.dependent for each, _ in arcs if each.dependent is not None])
     governors = np.concatenate([each.governor[tree - 1] for each, tree in arcs if each.governor is not None])
     governors[np.concatenate([tree for _, tree in arcs]) == 0] = 0.0
-    found: Numbers = decide(words, governors, np.concatenate([arc_features(tree) for _, tree in arcs])).argmax(-1)
+    scores = decide(words, governors, np.concatenate([arc_features(tree) for _, tree in arcs]))
+    if (fits := arcs[0][0].fits) is not None:
+        return fit_deprels(
+            scores, [tree for _, tree in arcs], np.concatenate([each.tasks["upos"] for each, _ in arcs]), fits
+        )
+    found: Numbers = scores.argmax(-1)
     return found
 
 

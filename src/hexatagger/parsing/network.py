@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.errors import FormatError
-from hexatagger.model.folder import DEPRELS, ModelFolder
+from hexatagger.model.folder import DEPRELS, FITS, ModelFolder
 from hexatagger.model.onnx import run_session
+from hexatagger.parsing.fit import read_fits
 from hexatagger.parsing.pieces import Grams, Numbers, Pieces, Window, stack_windows
 from hexatagger.parsing.predictions import Decide, Prediction, Vectors, stitch
 from hexatagger.sentence import Sentence
@@ -37,6 +38,7 @@ class OnnxNetwork:
         second: "InferenceSession | None" = None,
     ) -> None:
         self.folder, self.config, self.labels = folder, folder.recipe.model, folder.labels
+        self._fits = read_fits(folder.path / FITS, folder.labels) if (folder.path / FITS).is_file() else None
         self._session, self._cutter, self._deprels = session, cutter, second
         self._inputs = [each.name for each in session.get_inputs()]
         names = [each.name for each in session.get_outputs()]
@@ -69,7 +71,7 @@ class OnnxNetwork:
                 outputs = self.outputs(self.inputs([window for _, window in batch], owners), deprels=deprels)
                 for row, (number, window) in enumerate(batch):
                     arrays = {name: each[row, : len(window)] for name, each in outputs.items()}
-                    found[number].append((window, Prediction.of(arrays, self._decide)))
+                    found[number].append((window, Prediction.of(arrays, self._decide, self._fits)))
         return [stitch(parts) if parts else Prediction.empty(self.config, self.labels) for parts in found]
 
     def inputs(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> Arrays:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hexatagger.decode.lattice import Scores
 from hexatagger.model.config import ModelConfig
 from hexatagger.model.labels import Labels
+from hexatagger.parsing.fit import Fits
 from hexatagger.parsing.pieces import Numbers, Window
 
 _TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head", "pairs", "dependent", "governor")
@@ -55,16 +56,18 @@ class Prediction:
     """Extension: the vectors of words as heads, for `decide`."""
     decide: Decide | None = None
     """Extension: the second network, which chooses deprels given the tree."""
+    fits: Fits | None = None
+    """Extension: which deprels go together; None if each word has its own best deprel."""
 
     def __len__(self) -> int:
         return len(self.leaf)
 
     @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]], decide: Decide | None = None) -> Self:
+    def of(cls, arrays: Mapping[str, NDArray[Any]], decide: Decide | None = None, fits: Fits | None = None) -> Self:
         """Make a Prediction from the network's outputs by name; every name that is not about the tree is a task."""
         tree = {name: arrays.get(name) for name in _TREE}
         tasks = {name: array for name, array in arrays.items() if name not in tree}
-        return cls(**tree, tasks=tasks, decide=decide)  # type: ignore[arg-type]
+        return cls(**tree, tasks=tasks, decide=decide, fits=fits)  # type: ignore[arg-type]
 
     @classmethod
     def empty(cls, config: ModelConfig, labels: Labels) -> Self:
@@ -87,7 +90,8 @@ def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
         tree = {name: getattr(prediction, name) for name in _TREE if name not in ("head", "pairs")}
         return {name: array for name, array in tree.items() if array is not None} | prediction.tasks
 
-    return Prediction.of(join([(window, arrays(prediction)) for window, prediction in parts]), parts[0][1].decide)
+    first = parts[0][1]
+    return Prediction.of(join([(window, arrays(each)) for window, each in parts]), first.decide, first.fits)
 
 
 def join(parts: Sequence[tuple[Window, Mapping[str, NDArray[Any]]]]) -> dict[str, NDArray[Any]]:

@@ -20,8 +20,9 @@ from hexatagger.errors import ConfigError, HexataggerError
 from hexatagger.formats.files import replacing
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
-from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, RUN, has_segmenter, write_json
+from hexatagger.model.folder import CURVE, FINISHED, FITS, LOG, NETWORK, RUN, has_segmenter, write_json
 from hexatagger.parsing.calibrate import calibrate_folder
+from hexatagger.parsing.fit import count_fits, write_fits
 from hexatagger.sentence import Sentence
 from hexatagger.train import preflight
 from hexatagger.train.checkpoint import NOT_SCORES, State, load_state, remove_checkpoints, save_state
@@ -79,6 +80,8 @@ def train(job: Job, report: Report | None = None) -> State:
         record = _recorder(job.out, report) if main else lambda event: None
         if main:
             write_json(job.out / RUN, {"files": [asdict(each) for each in files]})
+            if not finished and job.recipe.model.relations == "tree" and "upos" in job.recipe.model.tasks:
+                write_fits(count_fits(data.treebank, model.labels, job.recipe.model.lift), job.out / FITS)
         state = finished or fit(model, data, accelerator, record, resume=job.resume)
         if main:
             if not finished:
@@ -135,7 +138,7 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
                 example = Example(cutter.windows(list(each.forms)), {})
                 examples.append(example)
             teach(example, each, recipe.model, heads=heads, trees=recipe.training.teacher_trees)
-    return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), gold if job.segmenter else [])
+    return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), gold)
 
 
 def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) -> None:

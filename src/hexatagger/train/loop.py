@@ -43,7 +43,7 @@ class Data:
     dev: list[Example]
     gold: list[Sentence]  # the dev set, untouched
     warnings: list[str]
-    treebank: list[Sentence]  # the training set, untouched, if a segmenter is to be trained on it
+    treebank: list[Sentence]  # the training set, untouched
 
 
 def validate(model: Model, data: Data) -> dict[str, float]:

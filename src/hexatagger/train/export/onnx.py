@@ -104,43 +104,35 @@ def to_onnx(model: Model) -> onnx.ModelProto:
         first = free = {0: batch, 1: pieces}
     shapes = {"pieces": first, "mask": free, "shapes": free, "lengths": {0: batch}}
     shapes |= {"spans": {0: batch, 1: words}, "pos": {0: batch, 1: words}}
-    with _quiet(), torch.no_grad():
+    with torch.no_grad():
         names = list(reduce_scores(model.network(**inputs), graph.get_buffer("roots")))
-        program = torch.onnx.export(
-            graph,
-            tuple(inputs.values()),
-            input_names=list(inputs),
-            output_names=names,
-            dynamic_shapes=(tuple(shapes[name] for name in inputs),),
-            opset_version=OPSET,
-            dynamo=True,
-        )
-    return _proto(program)
+    return _traced(graph, inputs, names, (tuple(shapes[name] for name in inputs),))
 
 
 def deprels_to_onnx(deprels: Deprels) -> onnx.ModelProto:
     """Return the second network as an ONNX graph with a free number of words."""
     words = torch.export.Dim("words")
-    inputs = {
-        "dependent": torch.zeros(3, WIDTH),
-        "governor": torch.zeros(3, WIDTH),
-        "features": torch.tensor([[0, 9, 18]] * 3),
-    }
+    inputs = {name: torch.zeros(3, WIDTH) for name in ("dependent", "governor")}
+    inputs["features"] = torch.tensor([[0, 9, 18]] * 3)
+    return _traced(deprels.eval(), inputs, ["scores"], tuple({0: words} for _ in inputs))
+
+
+def _traced(
+    module: nn.Module, inputs: dict[str, Tensor], outputs: list[str], shapes: tuple[Any, ...]
+) -> onnx.ModelProto:
+    """Return a module as an ONNX graph, without the source positions of its nodes: large, and nobody needs them."""
+    # subtle: a second export in one process would unroll LSTMs for the length of the example
+    torch.ops.aten.lstm.input._dispatch_cache.clear()
     with _quiet(), torch.no_grad():
         program = torch.onnx.export(
-            deprels.eval(),
+            module,
             tuple(inputs.values()),
             input_names=list(inputs),
-            output_names=["scores"],
-            dynamic_shapes=tuple({0: words} for _ in inputs),
+            output_names=outputs,
+            dynamic_shapes=shapes,
             opset_version=OPSET,
             dynamo=True,
         )
-    return _proto(program)
-
-
-def _proto(program: torch.onnx.ONNXProgram | None) -> onnx.ModelProto:
-    """Return an exported program without the source positions of its nodes: large, and nobody needs them."""
     assert program is not None
     made = program.model_proto
     for each in made.graph.node:
