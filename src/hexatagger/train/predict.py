@@ -25,12 +25,12 @@ _SOFT = 8  # labels of a teacher that are kept per word and head
 
 def parse(model: Model, sentences: Sequence[Sentence], examples: Sequence[Example]) -> list[Sentence]:
     """Parse sentences, given their examples, into new sentences in the same order."""
-    predictions = predict(model, examples)
+    predictions, lift = predict(model, examples), model.recipe.model.lift
     made: list[Sentence] = []
     for start in range(0, len(sentences), 256):
         part = slice(start, start + 256)
         trees = best_trees(predictions[part])
-        made += write(sentences[part], predictions[part], trees, model.labels, lift=model.recipe.model.lift)
+        made += write(sentences[part], predictions[part], trees, model.labels, lift=lift, lemmas=model.lemmas)
     return made
 
 
