@@ -59,6 +59,7 @@ Group = tuple[str, str, list[str]]
 """FEATS, script and forms."""
 Forms = tuple[list[str], list[int]]
 """Forms, seen from one end, and the numbers of their edits."""
+_KINDS = ("seen", "mostly", "also", "case")
 _NOTHING: Edit = ("", "")
 
 
@@ -67,14 +68,17 @@ class Lemmas:
 
     def __init__(self, data: bytes, *, source: str = "lemmas") -> None:
         self.data, self._source = data, source
+        self._parts: dict[str, _Part] = {}
         self.find = lru_cache(1 << 15)(self._find)
         """`find(form, upos, feats, script)` returns the lemma of a form; `script` is the one the network chose."""
 
     def _find(self, form: str, upos: str, feats: str, script: str) -> str:
         chosen = apply_script(form, script)
         part = self._parts.get(upos)
-        if part is None:  # the training set does not have this UPOS
-            return chosen
+        if part is None:
+            if upos not in self._lines:  # the training set does not have this UPOS
+                return chosen
+            part = self._parts[upos] = self._part(upos)
         lower = form.lower()
         for key in (lower,) if form == lower else (form, lower):
             if found := part.known(key, feats):
@@ -83,30 +87,44 @@ class Lemmas:
         return part.guess(form, feats, chosen)
 
     @cached_property
-    def _parts(self) -> "dict[str, _Part]":
-        """The table by UPOS."""
-        parts: dict[str, _Part] = {}
+    def _lines(self) -> dict[str, list[tuple[int, str]]]:
+        """The lines of the table with their numbers, by UPOS."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        text = _unpack(self.data, self._source)
         # subtle: `splitlines` would also split at characters that forms may contain
-        *lines, rest = _unpack(self.data, self._source).split("\n")
-        for number, line in enumerate([*lines, rest] if rest else lines, 1):
+        for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+            kind, *fields = line.split("\t", 2)
+            if kind not in _KINDS or len(fields) < 2:
+                raise self._broken(number, line)
+            found.setdefault(fields[0], []).append((number, line))
+        return found
+
+    def _part(self, upos: str) -> "_Part":
+        """Read the lines of one UPOS."""
+        part = _Part()
+        for number, line in self._lines[upos]:
+            kind, _, key, *fields = line.split("\t")
             try:
-                kind, upos, key, *fields = line.split("\t")
-                parts.setdefault(upos, _Part()).add(kind, key, fields)
-            except (IndexError, KeyError, ValueError):
-                message = f"has {line[:60]!r}, which is not a group of forms: the model folder is broken"
-                raise FormatError(message, source=self._source, line=number) from None
-        return parts
+                part.add(kind, key, fields)
+            except (IndexError, ValueError):
+                raise self._broken(number, line) from None
+        return part
+
+    def _broken(self, number: int, line: str) -> FormatError:
+        """Return the error for a line that is not of this format."""
+        message = f"has {line[:60]!r}, which is not a group of forms: the model folder is broken"
+        return FormatError(message, source=self._source, line=number)
 
 
 class _Part:
     """The table of one UPOS."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, list[Group]] = {"seen": [], "mostly": [], "also": []}
+        self._groups: dict[str, list[Group]] = {kind: [] for kind in _KINDS}
         self._cases: dict[str, Counter[str]] = {}
 
     def add(self, kind: str, key: str, fields: list[str]) -> None:
-        """Add a line of the file; raise IndexError, KeyError or ValueError for one that is not of this format."""
+        """Add a line of the file; raise IndexError or ValueError for one that is not of this format."""
         if kind == "case":
             counts = {name: int(count) for name, count in zip(fields[::2], fields[1::2], strict=True)}
             correct = counts.keys() <= CASES.keys() and all(0 < count < _LARGEST for count in counts.values())
@@ -122,26 +140,29 @@ class _Part:
 
     def known(self, form: str, feats: str) -> list[str]:
         """Return the lemmas that the training set has for a form, the most frequent one first; [] for none."""
-        seen, usual, more = self._known
-        script = seen.get(feats, {}).get(form) or usual.get(form)
+        usual, special, more = self._known
+        script = special.get((feats, form)) or usual.get(form)
         if script is None:
             return []
         return [apply_script(form, each) for each in (script, *more.get((feats, form), ()))]
 
     @cached_property
-    def _known(self) -> tuple[dict[str, dict[str, str]], dict[str, str], dict[tuple[str, str], list[str]]]:
-        """Scripts by FEATS and form, by form with any FEATS, and further ones by FEATS and form."""
-        seen: dict[str, dict[str, str]] = {}
+    def _known(self) -> tuple[dict[str, str], dict[tuple[str, str], str], dict[tuple[str, str], list[str]]]:
+        """Scripts by form; by FEATS and form where they depend on FEATS; further ones by FEATS and form."""
         usual: dict[str, str] = {}
         more: dict[tuple[str, str], list[str]] = {}
-        for feats, script, forms in self._groups["seen"]:
-            seen.setdefault(feats, {}).update(dict.fromkeys(forms, script))
+        depends = {form for _, _, forms in self._groups["mostly"] for form in forms}
+        special = {
+            (feats, form): script
+            for feats, script, forms in self._groups["seen"]
+            for form in depends.intersection(forms)
+        }
         for _, script, forms in (*self._groups["seen"], *self._groups["mostly"]):
             usual.update(dict.fromkeys(forms, script))
         for feats, script, forms in self._groups["also"]:
             for form in forms:
                 more.setdefault((feats, form), []).append(script)
-        return seen, usual, more
+        return usual, special, more
 
     def guess(self, form: str, feats: str, chosen: str) -> str:
         """Return the most probable lemma of a form that the training set does not have; `chosen` is the network's."""
@@ -226,8 +247,10 @@ class _Edits:
         turned = form[:: self._step]
         weight, shares = 1.0, dict[int, float]()
         for length in range(min(_LONGEST, len(form)), -1, -1):
-            for key in (feats, "") if feats in self._unsorted else ("",):
-                total, counts = self._count(turned[:length], key)
+            counted = [self._count(turned[:length], "")]
+            if counted[0][0] and feats in self._unsorted:
+                counted.insert(0, self._count(turned[:length], feats))
+            for total, counts in counted:
                 if total:
                     share = weight / (total + _PRIOR)
                     for number, count in counts:
