@@ -16,15 +16,19 @@ from click.testing import CliRunner
 from onnx import TensorProto, helper
 
 import hexatagger
+from hexatagger import write_conllu
 from hexatagger.cli import main
 from hexatagger.errors import ConfigError, FormatError, HexataggerError
 from hexatagger.model.card import Card, read_card, write_card
 from hexatagger.model.config import PieceConfig
-from hexatagger.model.folder import check_links
+from hexatagger.model.folder import LEMMAS, check_links, read_folder
 from hexatagger.model.onnx import open_session
 from hexatagger.model.registry import find_model
 from hexatagger.model.values import build
+from hexatagger.parsing.fingerprint import model_digest
+from hexatagger.parsing.package import package
 from hexatagger.segment.segmenter import Segmenter
+from hexatagger.sentence import Sentence, Word
 from onnx_model import write_model
 
 VALUES: list[Any] = [None, True, 3, -1, 10**30, 1.5, float("inf"), "x", [], [None], [[]], {}, {"a": 1}]
@@ -86,6 +90,34 @@ def test_pieces_are_checked() -> None:
                 build(PieceConfig, good | {key: value}, "pieces")
     with pytest.raises(ConfigError, match=r"pieces\.limit is missing"):
         build(PieceConfig, {key: value for key, value in good.items() if key != "limit"}, "pieces")
+
+
+def test_lemmas_of_a_model_that_was_trained_without_a_table(model: Path, tmp_path: Path) -> None:
+    forms = ["Dogs", "bark"]
+    tags = list(enumerate(("NOUN", "VERB", "DET"), 1))  # whatever the network chooses
+    trees = [Sentence([Word(n, form, "hound", upos, head=n - 1) for n, upos in tags]) for form in forms]
+    write_conllu(trees, tmp_path / "train.conllu")
+    assert read_folder(model).lemmas is None
+    before = hexatagger.load(model, threads=1).parse_words([forms])[0]
+    arguments = ["package", str(model), str(tmp_path / "out"), "--precision", "fp32"]
+    result = CliRunner().invoke(main, [*arguments, "--lemmas", str(tmp_path / "train.conllu")])
+    assert result.exit_code == 0, result.output
+    assert model_digest(tmp_path / "out") != model_digest(model)
+    after = hexatagger.load(tmp_path / "out", threads=1).parse_words([forms])[0]
+    assert [word.lemma for word in after] == ["hound", "hound"] != [word.lemma for word in before]
+    (tmp_path / "out" / LEMMAS).write_bytes(b"broken")
+    with pytest.raises(FormatError, match=rf"{LEMMAS}: cannot be decompressed"):
+        hexatagger.load(tmp_path / "out", threads=1).parse_words([forms])
+
+
+def test_a_table_of_lemmas_is_for_models_that_predict_lemmas(model: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(model, tmp_path / "model"))
+    values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    values["model"]["tasks"].remove("lemma")
+    (folder / "config.json").write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(ConfigError, match="does not predict lemmas"):
+        package(folder, tmp_path / "out", precision="fp32", lemmas=[Sentence.from_words(["a"], heads=[0])])
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["task.upos", "task.lemma"])

@@ -448,8 +448,17 @@ def test_a_package_holds_what_running_needs(model: Path, treebank: Path, tmp_pat
     place = tmp_path / "models" / "tiny"
     result = run("package", model, place, "--dev", treebank, "--made", "make tiny")
     assert result.exit_code == 0, result.output
-    files = ["README.md", "card.json", "config.json", "labels.json", "model.int8.onnx", "tokenizer.json"]
+    files = [
+        "README.md",
+        "card.json",
+        "config.json",
+        "labels.json",
+        "lemmas.tsv.gz",
+        "model.int8.onnx",
+        "tokenizer.json",
+    ]
     assert sorted(path.name for path in place.iterdir()) == files
+    assert (place / "lemmas.tsv.gz").read_bytes() == (model / "lemmas.tsv.gz").read_bytes()
     assert [path.name for path in place.parent.iterdir()] == ["tiny"]
     gold = list(read_conllu(treebank))
     parsed = hexatagger.load(place).parse_sentences(gold)
@@ -460,6 +469,7 @@ def test_a_package_holds_what_running_needs(model: Path, treebank: Path, tmp_pat
     assert "in 8 bits" in card
     assert "Made with `make tiny`" in card
     assert las in card.split("## Data")[0].split("## Scores of this package")[1]
+    assert "Inflected lemmas: of nouns, verbs and adjectives" in card
     assert "exists: name a folder that does not" in run("package", model, place).stderr
     (tmp_path / "empty").mkdir()
     assert "has no model.onnx" in run("package", tmp_path / "empty", tmp_path / "x", "--precision", "fp32").stderr

@@ -1,11 +1,13 @@
 """What a parsed sentence has from its input and what not: no network is needed."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.model.lemmas import collect_lemmas
 from hexatagger.parsing.choose import Tree
 from hexatagger.parsing.predictions import Prediction
 from hexatagger.parsing.write import write
@@ -41,6 +43,26 @@ def test_what_is_not_predicted_is_blank() -> None:
     assert [word.columns[2:6] for word in made] == [("_", "NOUN", "_", "_"), ("_", "VERB", "_", "_")]
     made = written(gold(), keep=["upos", "xpos", "feats", "lemma"])
     assert [word.columns[2:6] for word in made] == [word.columns[2:6] for word in gold()]
+
+
+def test_lemmas_follow_the_tags_that_are_written() -> None:
+    labels = Labels(LABELS.relations, tasks=LABELS.tasks | {"lemma": LabelSet(["whole\tshe", "whole\tfeak"])})
+    none, choices = np.zeros((2, 1), np.int64), np.array([0, 1])
+    tasks = {"upos": choices, "lemma": choices}
+    prediction = Prediction(np.zeros((2, 2), np.float32), np.zeros((2, 4), np.float32), none, none, tasks=tasks)
+    rows = [("sleeps", "sleep", "VERB"), ("sleeps", "sleeps", "X"), ("sheets", "sheet", "NOUN"), ("she", "I", "PRON")]
+    learnt = [Sentence([Word(n, form, lemma, upos) for n, (form, lemma, upos) in enumerate(rows, 1)])]
+    table = collect_lemmas(learnt, ["upos", "lemma"])
+
+    def lemmas(keep: Sequence[str], **options: Any) -> list[str]:
+        tree = Tree([2, 0], np.array([1, 0]))
+        made = write([gold()], [prediction], [tree], labels, lift="head", keep=keep, **options)[0]
+        return [word.lemma for word in made]
+
+    assert lemmas([]) == ["she", "feak"]
+    assert lemmas([], lemmas=table) == ["she", "sleep"]  # as NOUN and VERB
+    assert lemmas(["upos"], lemmas=table) == ["I", "sleeps"]  # as PRON and X
+    assert lemmas(["lemma"], lemmas=table) == ["she", "sleep"]
 
 
 def test_what_is_not_analysis_stays() -> None:

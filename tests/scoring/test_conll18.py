@@ -417,6 +417,30 @@ def test_no_breakdown_where_words_differ(files: Path) -> None:
     assert "sentence 1 (kitchen-1), word 3: after 'The soup' it has 'was n't ready , …', " in result.notes[0]
     found = result.to_json()
     assert found["exact_match"] is found["root_accuracy"] is found["by_length"] is found["by_relation"] is None
+    assert found["inflected_lemmas"] is None
+    assert result.inflected == {}
+
+
+def test_lemmas_of_inflected_words(pair: tuple[list[Sentence], list[Sentence]]) -> None:
+    rows = [  # form, UPOS, lemma in gold and in the system's analysis
+        ("dogs", "NOUN", "dog", "dog"),
+        ("fell", "VERB", "fall", "feak"),
+        ("Greater", "ADJ", "great", "Great"),
+        ("Dog", "NOUN", "dog", "Dog"),  # differs in case only
+        ("us", "PRON", "we", "us"),
+        ("teeth", "NOUN", "_", "tooth"),
+    ]
+    sides = []
+    for side in (2, 3):
+        heads = [0, *[1] * (len(rows) - 1)]
+        sides.append(Sentence.from_words([row[0] for row in rows], heads=heads, deprels=["root", *["dep"] * 5]))
+        for word, row in zip(sides[-1], rows, strict=True):
+            word.upos, word.lemma = row[1], row[side]
+    for metric in get_args(Metric):
+        found = evaluate([sides[0]], [sides[1]], metric=metric)
+        assert found.inflected == {"Inflected lemmas": Score(1, 3, 3)}
+        assert found.to_json()["inflected_lemmas"]["correct"] == 1  # type: ignore[index]
+        assert evaluate([sides[0]], [sides[1]], metric=metric, columns=["upos"]).inflected == {}
 
 
 @pytest.mark.parametrize(
@@ -594,7 +618,8 @@ def test_command_prints_json(run: Callable[..., str]) -> None:
     found = json.loads(run("gold.conllu", "same-words.conllu", "--json"))
     assert found == evaluate_files("gold.conllu", "same-words.conllu").to_json()
     assert set(found["metrics"]["LAS"]) == {"precision", "recall", "f1", "aligned_accuracy"}
-    assert list(found) == ["metric", "metrics", "exact_match", "root_accuracy", "by_length", "by_relation", "notes"]
+    parts = ["exact_match", "root_accuracy", "inflected_lemmas", "by_length", "by_relation"]
+    assert list(found) == ["metric", "metrics", *parts, "notes"]
 
 
 def test_command_reads_standard_input_and_packed_files(run: Callable[..., str], files: Path, tmp_path: Path) -> None:

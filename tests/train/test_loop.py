@@ -67,8 +67,9 @@ def test_ten_sentences_are_learnt_by_heart(treebank: Path, tmp_path: Path) -> No
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names - {"curve.png"} == {
         "config.json", "labels.json", "model.safetensors", "README.md", "card.json", "log.jsonl", "run.json",
-        "training.json", ".lock",
+        "training.json", ".lock", "lemmas.tsv.gz",
     }  # fmt: skip
+    assert state.history[-1]["Inflected lemmas"] == 100
     card = (tmp_path / "out" / "README.md").read_text()
     assert "| 100.00 | 100.00 |" in card
     assert re.search(r"Trained in \d+ minutes and \d+\.\d GB of memory", card)

@@ -57,7 +57,8 @@ def evaluate(
                No subtypes, no punctuation: UPOS in GOLD is PUNCT (or one of the above).
 
     Where both files have the same sentences and words, you also get exact match (the share of sentences without a
-    mistake), root accuracy, and tables by arc length and by relation.
+    mistake), root accuracy, the accuracy of the lemmas of inflected words (nouns, verbs and adjectives whose lemma in
+    GOLD differs from the form in more than case), and tables by arc length and by relation.
 
     \b
     Examples:
@@ -105,6 +106,9 @@ def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[st
             ["root right", _number(found.roots.f1)],
         ]
         blocks.append(_table(["Sentences with", ""], shares))
+        if found.inflected:
+            right = [["Lemmas of inflected words", str(found.inflected.gold), _number(found.inflected.f1)]]
+            blocks.append(_table(["", "Gold", "Right"], right))
         if by_length:
             header = ["Arc length", "Gold", "System", "UAS precision", "UAS recall", "LAS precision", "LAS recall"]
             parts = [(name, arcs.uas, arcs.las) for name, arcs in found.by_length.items()]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hexatagger.cli.options import FOLDER, choice, dev_option, read_gold
+from hexatagger.cli.options import FILE, FOLDER, choice, dev_option, read_gold
 from hexatagger.errors import needs
 
 if TYPE_CHECKING:
@@ -67,22 +67,32 @@ def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
 @choice("--precision", of=["int8", "fp32"], default="int8", text="Precision of the network.")
 @dev_option("CoNLL-U to score the package on")
 @click.option("--segmenter", type=FOLDER, help="Take the segmenter from this model.")
+@click.option(
+    "--lemmas", type=FILE, multiple=True, help="CoNLL-U that MODEL was trained on, to collect lemmas from; repeatable."
+)
 @click.option("--made", "command", default="", help="The command that makes this package again, for the card.")
 def package_model(
-    model: Path, out: Path, precision: "Kept", dev_files: tuple[Path, ...], segmenter: Path | None, command: str
+    model: Path,
+    out: Path,
+    precision: "Kept",
+    dev_files: tuple[Path, ...],
+    segmenter: Path | None,
+    lemmas: tuple[Path, ...],
+    command: str,
 ) -> None:
     """Copy only what running needs from a trained MODEL to the new folder OUT.
 
     Weights for training, logs and the learning curve stay behind. With --dev the package itself is scored, given words
-    and given text, and its card says so.
+    and given text, and its card says so. A model that was trained before there was a table of lemmas gets one with
+    --lemmas.
 
     \b
       hexatagger package runs/mine models/mine --dev dev.conllu
     """
     from hexatagger.parsing.package import package
 
-    dev = read_gold(dev_files)
-    made = package(model, out, precision=precision, dev=dev, segmenter=segmenter, command=command)
+    dev, train = read_gold(dev_files), read_gold(lemmas)
+    made = package(model, out, precision=precision, dev=dev, segmenter=segmenter, lemmas=train, command=command)
     click.echo(f"{out}: {sum(path.stat().st_size for path in out.iterdir()) / 1e6:.1f} MB", err=True)
     for given, scores in (("words", made.words), ("text", made.text)):
         if scores:

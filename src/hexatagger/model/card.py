@@ -4,7 +4,7 @@ This is the only writer of README.md. Training, calibration and packaging each c
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -14,6 +14,7 @@ from hexatagger.model.config import to_toml
 from hexatagger.model.folder import CARD, README, read_json, write_file, write_json
 from hexatagger.model.temperature import Calibration
 from hexatagger.model.values import build, checking
+from hexatagger.scoring.breakdown import INFLECTED
 
 Kept = Literal["int8", "fp32"]
 """Precision of the network in a package."""
@@ -104,6 +105,7 @@ def render(card: Card) -> str:
         "## Scores on dev",
         f"Gold words, CoNLL-18 metric, percent; epoch {card.epoch} of {card.epochs}, chosen by LAS.",
         _table(list(card.scores), [[f"{value:.2f}" for value in card.scores.values()]]),
+        _defined(card.scores),
         *(_package(card.package) if card.package else ()),
         *(_calibration(card.calibration) if card.calibration else ()),
         "## Data",
@@ -123,10 +125,17 @@ def _package(package: Packaged) -> list[str]:
     bits = {"int8": 8, "fp32": 32}[package.precision]
     parts = ["## Scores of this package on dev", f"As it is here, in {bits} bits, by `hexatagger evaluate`."]
     given = [(name, scores) for name, scores in (("words", package.words), ("text", package.text)) if scores]
-    if names := list(package.text or package.words):
+    if names := list(package.text | package.words):
         rows = [[name, *(f"{own[each]:.2f}" if each in own else "" for each in names)] for name, own in given]
-        parts.append(_table(["given", *names], rows, left=1))
+        parts += [_table(["given", *names], rows, left=1), _defined(names)]
     return [*parts, f"Made with `{package.command}`."] if package.command else parts
+
+
+def _defined(names: Collection[str]) -> str:
+    """Define the scores in a table that are not those of CoNLL-18."""
+    if INFLECTED not in names:
+        return ""
+    return f"{INFLECTED}: of nouns, verbs and adjectives whose lemma differs from the form in more than case."
 
 
 def _calibration(found: Calibration) -> list[str]:

@@ -5,6 +5,7 @@ config.json        format version first, then the recipe, how words are cut into
                    configuration and the temperatures of probabilities
 labels.json        the strings that are predicted
 tokenizer.json     tokenizer of a pretrained encoder
+lemmas.tsv.gz      the lemmas of the training set (see `lemmas`); optional
 model.onnx         the network, and model.int8.onnx the same in 8 bits; one of them is enough
 deprels.onnx       the second network, which chooses deprels given the tree; only with relations = "tree"
 fits.json          which deprels go together (see `parsing.fit`); optional beside it
@@ -24,15 +25,16 @@ from pathlib import Path
 from typing import Any
 
 from hexatagger.errors import ConfigError, FormatError
-from hexatagger.formats.files import replacing
+from hexatagger.formats.files import reading, replacing
 from hexatagger.model.config import CHARACTERS, PieceConfig, Recipe
 from hexatagger.model.labels import Labels
+from hexatagger.model.lemmas import Lemmas
 from hexatagger.model.temperature import Temperature
 from hexatagger.model.values import build, checked, checking, parse_json
 
 FORMAT = 1  # version of the folder's format; a folder with a greater one was written by a newer hexatagger
 
-CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
+CONFIG, LABELS, TOKENIZER, LEMMAS = "config.json", "labels.json", "tokenizer.json", "lemmas.tsv.gz"
 NETWORK, NETWORK_INT8, DEPRELS, FITS = "model.onnx", "model.int8.onnx", "deprels.onnx", "fits.json"
 SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
 CARD, README = "card.json", "README.md"
@@ -42,7 +44,7 @@ LOCK, CHECKPOINT = ".lock", "checkpoint-"
 NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWORK_INT8,)}
 """The files of the network by precision, the preferred one first."""
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
-PARSING_FILES = (CONFIG, LABELS, TOKENIZER, NETWORK, NETWORK_INT8, DEPRELS, FITS, *SEGMENTER_FILES)
+PARSING_FILES = (CONFIG, LABELS, TOKENIZER, LEMMAS, NETWORK, NETWORK_INT8, DEPRELS, FITS, *SEGMENTER_FILES)
 """All files that the result of parsing depends on."""
 RUNNING_FILES = (*PARSING_FILES, CARD, README)  # all files that go along when a model is passed on
 
@@ -59,6 +61,7 @@ class ModelFolder:
     tokenizer: str | None = None  # text of tokenizer.json
     encoder_config: dict[str, Any] | None = None
     temperature: Temperature = field(default_factory=Temperature)
+    lemmas: Lemmas | None = None  # of the training set
 
 
 def read_folder(path: str | Path) -> ModelFolder:
@@ -85,7 +88,8 @@ def read_folder(path: str | Path) -> ModelFolder:
             if task not in labels.tasks:
                 raise ConfigError(f"model.tasks has '{task}', but {LABELS} has no label set 'task.{task}'")
     tokenizer = read_file(place / TOKENIZER) if pretrained else None
-    return ModelFolder(place, recipe, labels, pieces, tokenizer, encoder, temperature)
+    lemmas = read_lemmas(place) if "lemma" in recipe.model.tasks else None
+    return ModelFolder(place, recipe, labels, pieces, tokenizer, encoder, temperature, lemmas)
 
 
 def write_folder(model: ModelFolder) -> None:
@@ -97,6 +101,8 @@ def write_folder(model: ModelFolder) -> None:
     write_file(model.path / LABELS, model.labels.to_json())
     if model.tokenizer is not None:
         write_file(model.path / TOKENIZER, model.tokenizer)
+    if model.lemmas is not None:
+        write_lemmas(model.path, model.lemmas)
 
 
 def check_links(folder: Path) -> None:
@@ -124,6 +130,21 @@ def has_segmenter(folder: Path) -> bool:
 def store_temperature(path: Path, temperature: Temperature) -> None:
     """Write the temperatures into config.json, in place of any that are there."""
     write_json(path / CONFIG, read_json(path / CONFIG) | {"temperature": asdict(temperature)})
+
+
+def read_lemmas(folder: Path) -> Lemmas | None:
+    """Read the lemmas of a model's training set, still packed; None for a folder that has none."""
+    path = folder / LEMMAS
+    if not path.is_file():
+        return None
+    with reading(str(path)):
+        return Lemmas(path.read_bytes(), source=str(path))
+
+
+def write_lemmas(folder: Path, lemmas: Lemmas) -> None:
+    """Write the lemmas of a training set into a model folder, in place of any that are there."""
+    with replacing(folder / LEMMAS) as temporary:
+        temporary.write_bytes(lemmas.data)
 
 
 def read_file(path: Path) -> str:

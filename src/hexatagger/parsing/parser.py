@@ -150,7 +150,7 @@ class Parser:
                 joined([one or Constraints(), column_constraints(sentence, respect)])
                 for one, sentence in zip(known, sentences, strict=True)
             ]
-        made, temperature = list[Sentence](), self.folder.temperature
+        made, temperature, lemmas = list[Sentence](), self.folder.temperature, self.folder.lemmas
         for start in range(0, len(sentences), batch_size * _POOL):
             part = slice(start, start + batch_size * _POOL)
             deprels = probabilities or k > 1 or any(known[part])
@@ -158,7 +158,8 @@ class Parser:
             trees = probable_trees(
                 predictions, self.labels, known[part], probabilities=probabilities, k=k, temperature=temperature
             )
-            made += write(sentences[part], predictions, trees, self.labels, lift=self.config.lift, keep=keep)
+            lift = self.config.lift
+            made += write(sentences[part], predictions, trees, self.labels, lift=lift, keep=keep, lemmas=lemmas)
         return made
 
     @overload

@@ -9,6 +9,7 @@ import numpy as np
 
 from hexatagger.model.config import Task
 from hexatagger.model.labels import Labels
+from hexatagger.model.lemmas import Lemmas
 from hexatagger.parsing.choose import Tree
 from hexatagger.parsing.predictions import Prediction
 from hexatagger.sentence import Sentence, Word
@@ -30,23 +31,30 @@ def write(
     *,
     lift: Scheme,
     keep: Collection[str] = (),
+    lemmas: Lemmas | None = None,
 ) -> list[Sentence]:
     """Return new sentences with everything that is predicted; `Parser.parse_sentences` says what stays of the old.
 
+    `lemmas` are those of the training set; without them, a lemma is what the network's script makes of the form.
     Notes about probabilities are those of this parse alone.
     """
     return [
-        _sentence(sentence, prediction, tree, labels, lift, keep)
+        _sentence(sentence, _columns(sentence, prediction, labels, keep, lemmas), prediction, tree, labels, lift)
         for sentence, prediction, tree in zip(sentences, predictions, trees, strict=True)
     ]
 
 
 def _sentence(
-    sentence: Sentence, prediction: Prediction, tree: Tree, labels: Labels, lift: Scheme, keep: Collection[str]
+    sentence: Sentence,
+    columns: dict[str, list[Any]],
+    prediction: Prediction,
+    tree: Tree,
+    labels: Labels,
+    lift: Scheme,
 ) -> Sentence:
     """Write one sentence and its alternatives; what does not depend on the tree is done once."""
     same_tree = len(tree.fixed) == len(sentence) and tree.heads == sentence.heads
-    columns, names = _columns(sentence, prediction, labels, keep), labels.relations.strings
+    names = labels.relations.strings
     if not same_tree:
         columns["deps"] = ["_"] * len(sentence)
     before, after = ([columns[name] for name in part] for part in (_BEFORE, _AFTER))
@@ -81,7 +89,9 @@ def _sentence(
     return made
 
 
-def _columns(sentence: Sentence, prediction: Prediction, labels: Labels, keep: Collection[str]) -> dict[str, list[Any]]:
+def _columns(
+    sentence: Sentence, prediction: Prediction, labels: Labels, keep: Collection[str], lemmas: Lemmas | None
+) -> dict[str, list[Any]]:
     """Return every field of the words except HEAD and DEPREL."""
     columns: dict[str, list[Any]] = {}
     for name in ("id", "form", *_AFTER):
@@ -95,7 +105,9 @@ def _columns(sentence: Sentence, prediction: Prediction, labels: Labels, keep: C
         if (numbers := prediction.tasks.get(task)) is not None:
             strings = labels.tasks[task].strings
             found = [strings[number] for number in numbers.tolist()]
-            if task == "lemma":
+            if task == "lemma" and lemmas is not None:  # subtle: it comes after UPOS and FEATS, kept or predicted
+                found = list(map(lemmas.find, columns["form"], columns["upos"], columns["feats"], found))
+            elif task == "lemma":
                 found = list(map(apply_script, columns["form"], found))
         if task in keep:
             given = [getattr(word, task) for word in sentence]

@@ -1,4 +1,4 @@
-"""Errors by sentence, arc length and relation, for two analyses of the same words.
+"""Errors by sentence, arc length, relation and inflection, for two analyses of the same words.
 
 `scoring.conll18` aligns analyses with different words; `where_words_differ` says where they differ.
 """
@@ -12,6 +12,10 @@ from hexatagger.sentence import Sentence, Word
 
 LENGTHS = ("root", "1", "2", "3-5", "6-10", "11-20", "21+")
 """The bins of arc lengths; the arc from the root has no length and its own bin."""
+INFLECTED = "Inflected lemmas"
+"""The name of the score `Breakdown.inflected`."""
+INFLECTED_UPOS = ("NOUN", "VERB", "ADJ")
+"""The parts of speech of the words that `is_inflected` says are inflected."""
 _LONGEST = (0, 1, 2, 5, 10, 20)
 
 
@@ -89,12 +93,15 @@ class Breakdown:
     """By the distance from a word to its head: recall over gold arcs of that length, precision over the system's."""
     by_deprel: Mapping[str, Score]
     """Correct arcs: recall over the gold words with that relation, precision over the system's."""
+    inflected: Score | None = None
+    """Lemmas of the words that `is_inflected`; None if there are none, or if lemmas are not compared."""
 
     def to_json(self) -> dict[str, object]:
         """Return percentages and counts by name, the most frequent relations first."""
         return {
             "exact_match": {"unlabelled": self.exact.uas.recall, "labelled": self.exact.las.recall},
             "root_accuracy": self.roots.recall,
+            "inflected_lemmas": _counted(self.inflected) if self.inflected else None,
             "by_length": {
                 n: {"UAS": _counted(each.uas), "LAS": _counted(each.las)} for n, each in self.by_length.items()
             },
@@ -108,11 +115,16 @@ def _counted(score: Score) -> dict[str, float]:
 
 
 def break_down(
-    pairs: Iterable[tuple[Sentence, Sentence]], *, counts: Callable[[Word], bool], compared: Callable[[str], str]
+    pairs: Iterable[tuple[Sentence, Sentence]],
+    *,
+    counts: Callable[[Word], bool],
+    compared: Callable[[str], str],
+    lemmas: bool = True,
 ) -> Breakdown:
     """Compare gold and system sentences that have the same words.
 
-    `counts` says whether a gold word is scored, `compared` maps a relation to the part of it that is compared.
+    `counts` says whether a gold word is scored, `compared` maps a relation to the part of it that is compared, `lemmas`
+    says whether the system has lemmas to compare.
 
     >>> gold = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2], deprels=["nsubj", "root", "obj"])
     >>> system = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2], deprels=["nsubj", "root", "nsubj"])
@@ -124,12 +136,15 @@ def break_down(
     """
     gold_lengths, gold_deprels, system_lengths, system_deprels = (Counter[str]() for _ in range(4))
     headed, labelled, correct = Counter[str](), Counter[str](), Counter[str]()
-    sentences = exact_heads = exact_arcs = roots = 0
+    sentences = exact_heads = exact_arcs = roots = inflected = right_lemmas = 0
     for gold, system in pairs:
         sentences += 1
         all_heads = all_arcs = True
         for word, other in zip(gold.words, system.words, strict=True):
             roots += word.head == 0 and other.head == 0
+            if lemmas and is_inflected(word):
+                inflected += 1
+                right_lemmas += word.lemma == other.lemma
             if not counts(word):
                 continue
             length, name, other_name = arc_length(word), compared(word.deprel), compared(other.deprel)
@@ -162,7 +177,17 @@ def break_down(
         Score(roots, sentences, sentences),
         by_length,
         {name: Score(correct[name], gold_deprels[name], system_deprels[name]) for name in frequent},
+        Score(right_lemmas, inflected, inflected) if inflected else None,
     )
+
+
+def is_inflected(word: Word) -> bool:
+    """Say whether a gold word is a noun, verb or adjective whose lemma differs from its form in more than case.
+
+    >>> [is_inflected(Word(1, form, lemma, "NOUN")) for form, lemma in (("dogs", "dog"), ("Dog", "dog"), ("dogs", "_"))]
+    [True, False, False]
+    """
+    return word.upos in INFLECTED_UPOS and word.lemma != "_" and word.lemma.lower() != word.form.lower()
 
 
 def arc_length(word: Word) -> str:

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 from hexatagger.errors import AlignmentError, ConfigError, TreeError, check_choice
 from hexatagger.formats.conllu import Format, read_conllu
 from hexatagger.formats.files import File, name_of
-from hexatagger.scoring.breakdown import Breakdown, Score, break_down, place, universal, where_words_differ
+from hexatagger.scoring.breakdown import INFLECTED, Breakdown, Score, break_down, place, universal, where_words_differ
 from hexatagger.scoring.conll18 import score_aligned
 from hexatagger.sentence import Sentence, Word
 from hexatagger.tree import check_tree
@@ -43,9 +43,17 @@ class Evaluation:
     """None if gold and system differ in sentences or words; a note then says where."""
     notes: tuple[str, ...] = ()
 
+    @property
+    def inflected(self) -> dict[str, Score]:
+        """The score of the lemmas of inflected words under its name; empty if there are none, or no lemmas."""
+        found = self.breakdown and self.breakdown.inflected
+        return {INFLECTED: found} if found else {}
+
     def to_json(self) -> dict[str, object]:
         """Return plain values for JSON: `{"metric": …, "metrics": {"UAS": {"precision": …, …}, …}, …}`."""
-        nothing: dict[str, object] = dict.fromkeys(("exact_match", "root_accuracy", "by_length", "by_relation"))
+        nothing: dict[str, object] = dict.fromkeys(
+            ("exact_match", "root_accuracy", "inflected_lemmas", "by_length", "by_relation")
+        )
         more = self.breakdown.to_json() if self.breakdown else nothing
         metrics = {name: score.to_json() for name, score in self.metrics.items()}
         return {"metric": self.metric, "metrics": metrics, **more, "notes": list(self.notes)}
@@ -77,9 +85,11 @@ def evaluate(
         metrics = {name: score for name, score in scores.items() if set(_COMPARED.get(name, ())) <= set(columns)}
         if not same_words:
             where = where_words_differ(golds, systems, names) or "the words belong to different tokens"
-            note = f"no exact match, root accuracy, lengths or relations: {where}"
+            note = f"no exact match, root accuracy, inflected lemmas, lengths or relations: {where}"
             return Evaluation(metric, metrics, None, (note,))
-        found = break_down(zip(golds, systems, strict=True), counts=lambda word: True, compared=universal)
+        found = break_down(
+            zip(golds, systems, strict=True), counts=lambda word: True, compared=universal, lemmas="lemma" in columns
+        )
         return Evaluation(metric, metrics, found, () if golds else ("there are no sentences: nothing to score",))
     if where := where_words_differ(golds, systems, names):
         raise AlignmentError(f"{where}; metric '{metric}' needs the same words, 'conll18' only the same text")
@@ -88,7 +98,8 @@ def evaluate(
     def counts(word: Word) -> bool:
         return word.upos not in PUNCTUATION and not (ptb and word.xpos in PUNCTUATION)
 
-    found = break_down(zip(golds, systems, strict=True), counts=counts, compared=str if ptb else universal)
+    compared, lemmas = str if ptb else universal, "lemma" in columns
+    found = break_down(zip(golds, systems, strict=True), counts=counts, compared=compared, lemmas=lemmas)
     words, counted = sum(map(len, golds)), found.words.uas.gold
     arcs = {"UAS": found.words.uas, "LAS": found.words.las}
     metrics = {name: Score(score.correct, counted, counted, counted) for name, score in arcs.items()}

@@ -8,17 +8,19 @@ with the fewest characters removed and added is taken. A lemma that shares no ch
 Not supported: edits in the middle of a word. They are expressed as edits of a whole prefix or suffix.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-_CASES: dict[str, Callable[[str], str]] = {
+CASES: dict[str, Callable[[str], str]] = {
     # In order of preference: ties go to the earlier case.
     "lower": str.lower,
     "keep": str,
     "title": lambda form: form[:1].upper() + form[1:].lower(),
     "upper": str.upper,
 }
-_WHOLE = "whole"
+"""The changes of case, by name."""
+WHOLE = "whole"
+"""The first field of a script that is a whole lemma."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -33,8 +35,8 @@ def to_script(form: str, lemma: str) -> str:
     >>> to_script("London", "London"), to_script("went", "go")
     ('keep\t0\t\t0\t', 'whole\tgo')
     """
-    best, least = f"{_WHOLE}\t{lemma}", None
-    for case, change in _CASES.items():
+    best, least = f"{WHOLE}\t{lemma}", None
+    for case, change in CASES.items():
         base = change(form)
         base_start, lemma_start, length = _longest_common(base, lemma)
         cost = len(base) + len(lemma) - 2 * length
@@ -52,15 +54,23 @@ def apply_script(form: str, script: str) -> str:
     >>> apply_script("Parties", "lower\t0\t\t3\ty")
     'party'
     """
+    return apply_to_all([form], script)[0]
+
+
+def apply_to_all(forms: Sequence[str], script: str) -> list[str]:
+    """Return the lemmas that one script makes of several forms, as `apply_script` does."""
     case, *fields = script.split("\t")
-    if case == _WHOLE:
-        return fields[0]
+    if case == WHOLE:
+        return [fields[0]] * len(forms)
     cut_front, add_front, cut_back, add_back = int(fields[0]), fields[1], int(fields[2]), fields[3]
-    base = _CASES[case](form)
-    if cut_front + cut_back > len(base):
-        return form
-    lemma = add_front + base[cut_front : len(base) - cut_back] + add_back
-    return lemma or form  # subtle: an empty LEMMA would break the file
+    change = CASES[case]
+    lemmas: list[str] = []
+    for form in forms:
+        base = change(form)
+        kept = len(base) - cut_back
+        lemma = add_front + base[cut_front:kept] + add_back if cut_front <= kept else form
+        lemmas.append(lemma or form)  # subtle: an empty LEMMA would break the file
+    return lemmas
 
 
 def _longest_common(first: str, second: str) -> tuple[int, int, int]:

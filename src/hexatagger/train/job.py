@@ -21,6 +21,7 @@ from hexatagger.formats.files import replacing
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
 from hexatagger.model.folder import CURVE, FINISHED, FITS, LOG, NETWORK, RUN, has_segmenter, write_json
+from hexatagger.model.lemmas import collect_lemmas
 from hexatagger.parsing.calibrate import calibrate_folder
 from hexatagger.parsing.fit import count_fits, write_fits
 from hexatagger.sentence import Sentence
@@ -124,6 +125,7 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
         encoder = load_encoder(recipe.model.encoder, depth=recipe.model.depth)
         network = Network(recipe.model, labels, encoder.module)
         model = Model(job.out, recipe, labels, encoder.pieces, encoder.tokenizer, encoder.config, network=network)
+    model.lemmas = collect_lemmas(gold, recipe.model.tasks) if "lemma" in recipe.model.tasks else None
     cutter = model.cutter()
     examples = [encode(sentence, recipe.model, labels, cutter, gold=True) for sentence in gold]
     dev_examples = [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in dev]

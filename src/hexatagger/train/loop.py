@@ -48,8 +48,10 @@ class Data:
 
 def validate(model: Model, data: Data) -> dict[str, float]:
     """Score dev against its untouched gold, in percent."""
-    metrics = evaluate(data.gold, parse(model, data.gold, data.dev)).metrics
-    wanted = [_SCORES[name] for name in ("UAS", "LAS", *model.recipe.model.tasks)]
+    columns = model.recipe.model.tasks
+    found = evaluate(data.gold, parse(model, data.gold, data.dev), columns=columns)
+    metrics = found.metrics | found.inflected
+    wanted = [*(_SCORES[name] for name in ("UAS", "LAS", *columns)), *found.inflected]
     return {name: round(metrics[name].f1, 3) for name in wanted}
 
 

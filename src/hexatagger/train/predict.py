@@ -22,12 +22,12 @@ _GRAM_BATCHES = TrainConfig(batch=800, batch_unit="words")  # a word has up to a
 
 def parse(model: Model, sentences: Sequence[Sentence], examples: Sequence[Example]) -> list[Sentence]:
     """Parse sentences, given their examples, into new sentences in the same order."""
-    predictions = predict(model, examples)
+    predictions, lift = predict(model, examples), model.recipe.model.lift
     made: list[Sentence] = []
     for start in range(0, len(sentences), 256):
         part = slice(start, start + 256)
         trees = best_trees(predictions[part])
-        made += write(sentences[part], predictions[part], trees, model.labels, lift=model.recipe.model.lift)
+        made += write(sentences[part], predictions[part], trees, model.labels, lift=lift, lemmas=model.lemmas)
     return made
 
 
