@@ -18,6 +18,7 @@ A segmenter is two files, `segmenter.onnx` and `segmenter.json`. `train.segmente
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
@@ -178,20 +179,14 @@ class Segmenter:
         starts, stops = places[begins].tolist(), (places[ends] + 1).tolist()
         if INVISIBLE_RUN.search(text):
             stops = [match.end() if (match := INVISIBLE_RUN.match(text, stop)) else stop for stop in stops]
-        closes, several = sentence[ends].tolist(), (scores[ends, MULTIWORD] > 0).tolist()
-        found: list[list[Token]] = []
-        tokens: list[Token] = []
-        for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            words: tuple[str, ...] = ()
-            if several[number]:
-                inside = slice(begins[number], ends[number])
-                splits = places[inside][scores[inside, SPLIT] > 0] + 1 - start
-                words = self._words(text[start:stop], splits.tolist())
-            tokens.append(Token(start, stop, words))
-            if closes[number]:
-                found.append(tokens)
-                tokens = []
-        return found
+        tokens = list(map(Token, starts, stops))
+        for number in np.flatnonzero(scores[ends, MULTIWORD] > 0).tolist():
+            start, stop, _ = tokens[number]
+            inside = slice(begins[number], ends[number])
+            splits = places[inside][scores[inside, SPLIT] > 0] + 1 - start
+            tokens[number] = Token(start, stop, self._words(text[start:stop], splits.tolist()))
+        closes = [0, *(np.flatnonzero(sentence[ends]) + 1).tolist()]
+        return [tokens[first:last] for first, last in pairwise(closes)]
 
     def _words(self, surface: str, splits: list[int]) -> tuple[str, ...]:
         """Return the words of a multiword token, or () if no rule splits it."""
