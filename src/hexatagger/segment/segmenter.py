@@ -164,18 +164,19 @@ class Segmenter:
         if not len(visible):
             return []
         text, places, scores = part.text, part.places[visible], part.scores[visible]
-        touching = np.append(np.diff(visible) == 1, False)
-        end = scores[:, END] > 0
+        end, touching = scores[:, END] > 0, visible[1:] - visible[:-1] == 1
         if not self.settings.spaces:
-            end |= ~touching
-        end[:-1] &= ~(touching[:-1] & self.alphabet.joined(part)[visible[1:]])
+            end[:-1] |= ~touching
+        if not text.isascii():  # ASCII has nothing that belongs to the character before
+            end[:-1] &= ~(touching & self.alphabet.joined(part)[visible[1:]])
         sentence = end & (scores[:, SENTENCE] > self.settings.threshold)
         if lines:
             sentence[:] = False
         end[-1] |= whole
         sentence[-1] = whole
         ends = np.flatnonzero(end)
-        begins = np.append(0, ends + 1)[: len(ends)]
+        begins = np.zeros_like(ends)
+        begins[1:] = ends[:-1] + 1
         starts, stops = places[begins].tolist(), (places[ends] + 1).tolist()
         if INVISIBLE_RUN.search(text):
             stops = [match.end() if (match := INVISIBLE_RUN.match(text, stop)) else stop for stop in stops]
