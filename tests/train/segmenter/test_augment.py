@@ -168,7 +168,7 @@ def test_characters() -> None:
 def test_lines_are_filled(words: list[int], width: int) -> None:
     row = np.array([number for length in words for number in [*[9] * length, SPACE]][:-1], np.int32)
     before = row.copy()
-    wrap(row, width)
+    wrap(row, width, least=width, random=np.random.default_rng(0))
     assert (np.where(row == NEWLINE, SPACE, row) == before).all()
     lines = "".join({9: "x", SPACE: " ", NEWLINE: "\n"}[number] for number in row.tolist()).split("\n")
     assert all(len(line) <= width or " " not in line for line in lines)

@@ -33,7 +33,7 @@ _WIDTHS = (40, 100)  # of other lines
 _SHORTENED = 5  # letters that a word has at least if it is made an abbreviation
 _EMOJI = "😀👍🎉☺"  # all are read as their category
 _FRONT, _DOMAINS = ("http://", "https://", "www.", "http://www."), ("com", "org", "net", "info", "co.uk", "de", "fr")
-_BACK = ("", "/", ".html", "/index.php?id=1", "#top")
+_BACK = ("", "/", ".html", "/index.php?id=1", ".html?x=1&y=2", "#top")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +52,8 @@ class Changes:
     # of a sentence
     digits: float = 0.3  # other digits in all numbers
     numbers: float = 0.2  # a number replaced by one of another shape
-    abbreviations: float = 0.1  # a word replaced by an abbreviation
-    addresses: float = 0.02  # a word replaced by a web or mail address
+    abbreviations: float = 0.07  # a word replaced by an abbreviation
+    addresses: float = 0.03  # a word replaced by a web or mail address
     headings: float = 0.05  # no final punctuation, and a line break
     emoji: float = 0.02
 
@@ -82,18 +82,20 @@ def change(paragraph: Sequence[Tagged], material: Material, changes: Changes, ra
         parts += [(sentence.ids, sentence.labels), _gap(sentence.space)]
     row, labels = _join(*parts[:-1])
     if layout < shares[0]:
-        wrap(row, _WIDTH if random.random() < 0.5 else int(random.integers(*_WIDTHS)))
+        width = _WIDTH if random.random() < 0.5 else int(random.integers(*_WIDTHS))
+        wrap(row, width, least=width if random.random() < 0.8 else width // 2, random=random)
     return _change_characters(row, material, changes, random), labels
 
 
-def wrap(row: Ids, width: int) -> None:
-    """Wrap a text in place: every line gets as many words as fit into `width` characters."""
+def wrap(row: Ids, width: int, *, least: int, random: np.random.Generator) -> None:
+    """Wrap a text in place: a line gets as many words as fit into a width between `least` and `width` characters."""
     spaces = np.flatnonzero(row == SPACE)
     bounds = [0, *(np.flatnonzero(row == NEWLINE) + 1).tolist(), len(row) + 1]
     for begin, end in pairwise(bounds):
         start = begin
         while end - 1 - start > width:
-            place = int(np.searchsorted(spaces, start + width, side="right")) - 1
+            line = int(random.integers(least, width + 1))
+            place = int(np.searchsorted(spaces, start + line, side="right")) - 1
             if place < 0 or spaces[place] < start:  # a word is longer than the line
                 place += 1
             if place == len(spaces) or spaces[place] >= end:

@@ -69,7 +69,7 @@ def read_treebank(sentences: Sequence[Sentence], *, radius: int) -> Treebank:
     names = tuple(name for name, _ in categories.most_common())
     names += () if _SYMBOLS in names else (_SYMBOLS,)
     spaces = sum(" " in form for form in forms) > _SPACED * len(forms)
-    settings = SegmenterSettings(characters="".join(known), categories=names, radius=radius, spaces=spaces)
+    settings = SegmenterSettings(characters="".join(known), categories=names, radius=radius, spaces=spaces, breaks=True)
     alphabet = Alphabet(settings)
     category, drop = np.zeros(alphabet.size, np.int32), np.zeros(alphabet.size)
     opening, closing = (np.arange(alphabet.size, dtype=np.int32) for _ in range(2))

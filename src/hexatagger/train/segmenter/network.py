@@ -27,7 +27,7 @@ class SegmenterConfig:
 
     embedding: int = 32  # width of the character vectors
     width: int = 48  # width of the convolutions
-    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # of each convolution, which is over three characters
+    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # of each convolution, which is over three characters
     dropout: float = 0.1  # after the vectors and after every convolution
     steps: int = 0  # number of batches; 0: ten passes over the treebank, but at least 2000 and at most 3000
     batch: int = 4  # windows per batch

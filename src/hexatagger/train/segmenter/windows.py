@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hexatagger.segment.alphabet import Ids
+from hexatagger.segment.alphabet import Ids, mark_breaks
 from hexatagger.train.segmenter.augment import Changes, change
 from hexatagger.train.segmenter.data import CharacterLabels, Tagged, blank
 from hexatagger.train.segmenter.material import Material
@@ -32,7 +32,7 @@ def windows(
     row, labels = (np.concatenate(each) for each in zip(*rows, strict=True))
     dropped = random.random(len(row)) < treebank.drop[row]
     row[dropped] = treebank.category[row[dropped]]
-    views = np.lib.stride_tricks.sliding_window_view(row, size + 2 * radius)[::size]
+    views = np.lib.stride_tricks.sliding_window_view(mark_breaks(row), size + 2 * radius)[::size]
     return views, labels[radius : radius + len(views) * size].reshape(len(views), size, 4)
 
 
