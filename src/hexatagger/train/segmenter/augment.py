@@ -170,7 +170,7 @@ def _abbreviated(sentence: Tagged, material: Material, random: np.random.Generat
 
 
 def _with_address(sentence: Tagged, material: Material, random: np.random.Generator) -> Tagged:
-    """Replace a word by a web or mail address."""
+    """Replace a word by a web or mail address, unless it has characters that the treebank does not have."""
     places = _words(sentence, material)
     if not places:
         return sentence
@@ -181,7 +181,9 @@ def _with_address(sentence: Tagged, material: Material, random: np.random.Genera
     else:
         address = "/".join([_draw(_FRONT, random) + domain, *path])
         address += _draw(_BACK, random) if path else ""
-    return _put(sentence, *_draw(places, random), one_token(material.treebank.alphabet.read(address).ids))
+    place, alphabet = _draw(places, random), material.treebank.alphabet
+    known = alphabet.characters.keys() >= set(address)
+    return _put(sentence, *place, one_token(alphabet.read(address).ids)) if known else sentence
 
 
 def _with_emoji(sentence: Tagged, material: Material, random: np.random.Generator) -> Tagged:

@@ -59,7 +59,7 @@ def collect(treebank: Treebank) -> Material:
     sentences = [sentence for paragraph in treebank.paragraphs for sentence in paragraph]
     forms, abbreviations = _abbreviations(sentences, lower, letter, known.get("."))
     characters = {number: character for character, number in known.items()}
-    names = ("".join(characters.get(number, "") for number in form) for form in sorted(forms))
+    names = ("".join(characters.get(number, " ") for number in form) for form in sorted(forms))
     return Material(
         treebank,
         sentences,
