@@ -52,7 +52,7 @@ class Changes:
     # of a sentence
     digits: float = 0.3  # other digits in all numbers
     numbers: float = 0.2  # a number replaced by one of another shape
-    abbreviations: float = 0.07  # a word replaced by an abbreviation
+    abbreviations: float = 0.12  # a word replaced by an abbreviation
     addresses: float = 0.03  # a word replaced by a web or mail address
     headings: float = 0.05  # no final punctuation, and a line break
     emoji: float = 0.02
@@ -141,28 +141,33 @@ def _other_number(sentence: Tagged, material: Material, random: np.random.Genera
 
 
 def _abbreviated(sentence: Tagged, material: Material, random: np.random.Generator) -> Tagged:
-    """Replace a word by an abbreviation: a known one, or its first letters. A number or a capital may follow."""
-    places = [
-        (start, stop)
-        for start, stop in _words(sentence, material)
-        if stop - start >= _SHORTENED and stop < len(sentence.ids) and sentence.ids[stop] == SPACE
-    ]
-    if not material.abbreviations or not places:
+    """Replace a word by an abbreviation: a known one, or its first letters. A number or a capital may follow.
+
+    The last word is shortened too, so that a short unknown word with a dot is not always an abbreviation.
+    """
+    if not material.abbreviations:
         return sentence
-    start, stop = _draw(places, random)
-    ids = _draw(material.abbreviations, random)
-    if random.random() < 0.6:
-        short = sentence.ids[start : start + int(random.integers(2, _SHORTENED + 1))]
+    size, ids = len(sentence.ids), sentence.ids
+    words = [each for each in _words(sentence, material) if each[1] - each[0] >= _SHORTENED and each[1] < size]
+    places = [each for each in words if ids[each[1]] == SPACE]
+    final = [each for each in words if each[1] == size - 1 and material.point[ids[-1]]]
+    ends = bool(final) and random.random() < 0.25
+    if not (ends or places):
+        return sentence
+    start, stop = final[0] if ends else _draw(places, random)
+    new = _draw(material.abbreviations, random)
+    if ends or random.random() < 0.6:
+        short = ids[start : start + int(random.integers(2, _SHORTENED + 1))]
         if tuple(material.lower[short].tolist()) in material.forms:  # a word: its dot may well end a sentence
             return sentence
-        ids = np.append(short, ids[-1])
-    new, following = one_token(ids), random.random()
-    after = start + len(ids) + 1
-    if following < 0.35 and len(material.digits):
+        new = short if ends else np.append(short, new[-1])
+    following, after = random.random(), start + len(new) + 1
+    part = one_token(new)
+    if not ends and following < 0.35 and len(material.digits):
         figure = random.choice(material.digits, int(random.integers(1, 4)))
-        new = _join(new, _gap(SPACE), one_token(figure))
-    sentence = _put(sentence, start, stop, new)
-    if following > 0.8:
+        part = _join(part, _gap(SPACE), one_token(figure))
+    sentence = _put(sentence, start, stop, part)
+    if not ends and following > 0.8:
         ids = sentence.ids.copy()
         ids[after] = material.upper[ids[after]]
         sentence = replace(sentence, ids=ids)

@@ -81,7 +81,7 @@ def _fit(
     optimizer = torch.optim.AdamW(network.parameters(), lr=config.rate, weight_decay=config.weight_decay)
     plan = _batches(treebank, config, random)
     characters = sum(len(sentence.ids) for paragraph in treebank.paragraphs for sentence in paragraph)
-    steps = config.steps or min(3000, max(2000, 10 * characters // (config.batch * config.window)))
+    steps = config.steps or min(3500, max(2000, 14 * characters // (config.batch * config.window)))
     tell({"event": "start", "part": "segmenter", "epochs": config.checks, "epoch": 0, "characters": characters})
     total, count, epoch = 0.0, 0, 1
     for step in range(1, steps + 1):

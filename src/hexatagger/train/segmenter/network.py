@@ -29,7 +29,7 @@ class SegmenterConfig:
     width: int = 48  # width of the convolutions
     dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # of each convolution, which is over three characters
     dropout: float = 0.1  # after the vectors and after every convolution
-    steps: int = 0  # number of batches; 0: ten passes over the treebank, but at least 2000 and at most 3000
+    steps: int = 0  # number of batches; 0: 14 passes over the treebank, but at least 2000 and at most 3500
     batch: int = 4  # windows per batch
     window: int = 1024  # characters per window
     rate: float = 4e-3  # peak learning rate; it falls to zero
