@@ -40,13 +40,15 @@ class Rules:
         return [np.where(scores, 1.0, -1.0).astype(np.float32)]
 
 
-def make(kind: type, *, spaces: bool = False, rewrites: Rewrites = REWRITES) -> Segmenter:
+def make(kind: type, *, spaces: bool = False, breaks: bool = False, rewrites: Rewrites = REWRITES) -> Segmenter:
     characters = "." if issubclass(kind, Rules) else "abcdefgh.'é"
-    config = SegmenterSettings(characters=characters, categories=("Ll", "Po", "So"), radius=RADIUS, spaces=spaces)
+    config = SegmenterSettings(
+        characters=characters, categories=("Ll", "Po", "So"), radius=RADIUS, spaces=spaces, breaks=breaks
+    )
     return Segmenter(cast("Any", kind()), config, rewrites)
 
 
-NOISE, SPACED, RULES = make(Noise), make(Noise, spaces=True), make(Rules)
+NOISE, SPACED, BREAKS, RULES = make(Noise), make(Noise, spaces=True), make(Noise, breaks=True), make(Rules)
 
 ODD = (
     " ~  ~\t~\n~\n\n~\r\n~\r\n\r\n~\r~\u00a0~\u2028~\u2029~\x0c~\x85~\u200b~\ufeff~\u3000~\x00~|~\\~\\s~=~#~_~%~a~b."

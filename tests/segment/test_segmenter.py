@@ -23,11 +23,11 @@ from hexatagger.formats.text import PARAGRAPHS, VISIBLE, cut, escape, restore, u
 from hexatagger.model.folder import SEGMENTER as JSON
 from hexatagger.model.folder import SEGMENTER_NETWORK as ONNX
 from hexatagger.segment import segmenter as segment
-from hexatagger.segment.alphabet import Ids
+from hexatagger.segment.alphabet import BREAK, NEWLINE, OUTSIDE, REACH, Ids, mark_breaks
 from hexatagger.segment.multiword import Rewrites, expand, fold, learn_rewrites, split_places
 from hexatagger.segment.segmenter import Segmenter, from_json, to_json
 from hexatagger.sentence import Multiword
-from stand_ins import NOISE, REWRITES, RULES, SPACED, Noise, Rules, make, texts
+from stand_ins import BREAKS, NOISE, REWRITES, RULES, SPACED, Noise, Rules, make, texts
 
 
 def conllu(sentences: list[Sentence]) -> str:
@@ -85,18 +85,42 @@ def test_the_result_does_not_depend_on_chunks(text: str, places: list[int]) -> N
     assert conllu(list(words_of(chunks))) == conllu(list(words_of([text])))
 
 
-@given(st.lists(texts, max_size=8).map("".join), st.integers(1, 9), st.integers(1, 40))
+gaps = st.sampled_from([" ", "\n", "\n\n"])
+lines = st.lists(st.tuples(st.text("ab.", min_size=1, max_size=60), gaps).map("".join), max_size=60).map("".join)
+
+
+@given(st.one_of(st.lists(texts, max_size=8).map("".join), lines), st.integers(1, 9), st.integers(1, 40))
 @settings(max_examples=100)
 def test_the_result_does_not_depend_on_windows(text: str, window: int, batch: int) -> None:
-    whole = [conllu(each.segment(text)) for each in (NOISE, SPACED)]
+    whole = [conllu(each.segment(text)) for each in (NOISE, SPACED, BREAKS)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segment, "_WINDOW", window)
         patch.setattr(segment, "_WINDOWS", 2)
         patch.setattr(segment, "_BATCH", batch)
         patch.setattr(rawtext, "_BLOCK", batch)
-        assert [conllu(each.segment(text)) for each in (NOISE, SPACED)] == whole
+        assert [conllu(each.segment(text)) for each in (NOISE, SPACED, BREAKS)] == whole
         patch.setattr(segment, "cut", lambda chunks, breaks: cut(chunks, breaks, longest=batch))
-        assert [conllu(each.segment(text)) for each in (NOISE, SPACED)] == whole
+        assert [conllu(each.segment(text)) for each in (NOISE, SPACED, BREAKS)] == whole
+
+
+@given(lines)
+def test_a_break_is_where_the_next_word_would_have_fitted(text: str) -> None:
+    def breaks(paragraph: str) -> list[int]:
+        """Look at one line end after the other."""
+        found = []
+        rows = paragraph.split("\n")
+        for row, following in pairwise(rows):
+            wide = max(min(len(following), REACH), 40)
+            found.append(BREAK if len(row) + 1 + len(following.split(" ")[0]) <= wide else NEWLINE)
+        return found
+
+    paragraphs = [each.strip() for each in re.split(r"\s*\n\n\s*", text) if each.strip()]
+    ids = [NOISE.alphabet.read(paragraph).ids for paragraph in paragraphs]
+    row = np.concatenate([np.append(each, OUTSIDE) for each in ids]) if ids else np.zeros(0, np.int32)
+    marked = mark_breaks(row)
+    expected = [kind for paragraph in paragraphs for kind in breaks(re.sub(r" *\n *", "\n", paragraph))]
+    assert marked[row == NEWLINE].tolist() == expected
+    assert (marked[row != NEWLINE] == row[row != NEWLINE]).all()
 
 
 def test_a_long_text_without_spaces_or_paragraphs() -> None:

@@ -15,6 +15,11 @@ from hexatagger.formats.text import INVISIBLE, LINE_END
 
 OUTSIDE, SPACE, NEWLINE = range(3)
 """The first ids; the categories follow, then the characters."""
+BREAK = 3
+"""The next id, if the settings say `breaks`: a line end that is not due to wrapping. Only the network reads it."""
+REACH = 100
+"""How many characters on either side of a line end `mark_breaks` looks at."""
+_NARROW = 40  # characters: no text is wrapped into narrower lines
 _UNKNOWN, _UNSEEN = -1, -2  # not looked up yet; left out of what the network reads
 
 INVISIBLE_RUN = re.compile(rf"[{INVISIBLE}]+")
@@ -42,6 +47,13 @@ class SegmenterSettings:
     """Whether most multiword tokens are simply their words joined. If not, the network's splits are not used."""
     threshold: float = 0.0
     """The score above which a sentence ends."""
+    breaks: bool = False
+    """Whether line ends that are not due to wrapping have an id of their own."""
+
+    @property
+    def margin(self) -> int:
+        """How many characters on either side must be known to score one."""
+        return self.radius + REACH * self.breaks
 
 
 @dataclass(slots=True)
@@ -61,7 +73,7 @@ class Alphabet:
     """Maps characters to ids and remembers the id of every character it has met."""
 
     def __init__(self, settings: SegmenterSettings) -> None:
-        first = NEWLINE + 1
+        first = NEWLINE + 1 + settings.breaks
         self.categories = {name: first + number for number, name in enumerate(settings.categories)}
         first += len(self.categories)
         self.characters = {character: first + number for number, character in enumerate(settings.characters)}
@@ -114,6 +126,29 @@ class Alphabet:
             known = (self.characters[each] for each in like if each in self.characters)
             near = sorted(self.categories, key=lambda name: (name != category, name[0] != category[0]))
             self._ids[code] = next(known, self.categories[near[0]] if near else OUTSIDE)
+
+
+def mark_breaks(row: Ids) -> Ids:
+    """Replace the line ends that are not due to wrapping by BREAK: the next word would have fitted into the line.
+
+    A line is as wide as the next one at least. OUTSIDE ends a line too. Lines longer than REACH are not told apart.
+
+    >>> row = [9] * 30 + [NEWLINE] + [9] * 5 + [SPACE] + [9] * 50 + [NEWLINE] + [9] * 3
+    >>> mark_breaks(np.array(row, np.int32))[[30, 87]].tolist() == [BREAK, NEWLINE]
+    True
+    """
+    lines = np.flatnonzero(row == NEWLINE)
+    if not len(lines):
+        return row
+    white = np.append(np.flatnonzero(row <= NEWLINE), len(row))
+    stops = white[np.append(row[white[:-1]] != SPACE, True)]
+    place = np.searchsorted(stops, lines)
+    line = lines - np.append(-1, stops)[place] - 1
+    following = stops[place + 1] - lines - 1
+    word = white[np.searchsorted(white, lines) + 1] - lines - 1
+    marked = row.copy()
+    marked[lines[line + 1 + word <= np.maximum(np.minimum(following, REACH), _NARROW)]] = BREAK
+    return marked
 
 
 def _codes(text: str) -> NDArray[np.uint32]:

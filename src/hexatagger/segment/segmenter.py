@@ -5,7 +5,7 @@ token that ends here a multiword token, does one of its words end here. The rest
 separate tokens (unless the treebank has tokens with spaces inside), an empty line ends a sentence, accents and joined
 emoji stay with the character before them, and invisible characters never form a token.
 
-A score depends on `radius` characters on either side and on nothing else, so the result does not depend on how the text
+A score depends on `margin` characters on either side and on nothing else, so the result does not depend on how the text
 is cut into chunks, windows and batches.
 
     segmenter = Segmenter.load("models/en")
@@ -18,6 +18,7 @@ A segmenter is two files, `segmenter.onnx` and `segmenter.json`. `train.segmente
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
@@ -28,14 +29,24 @@ from hexatagger.formats.text import LINES, PARAGRAPHS, Source, Token, cut, lay_o
 from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK, check_links
 from hexatagger.model.onnx import open_session, run_session
 from hexatagger.model.values import build, checked
-from hexatagger.segment.alphabet import INVISIBLE_RUN, NEWLINE, Alphabet, Floats, Ids, SegmenterSettings, TextPart
+from hexatagger.segment.alphabet import (
+    INVISIBLE_RUN,
+    NEWLINE,
+    REACH,
+    Alphabet,
+    Floats,
+    Ids,
+    SegmenterSettings,
+    TextPart,
+    mark_breaks,
+)
 from hexatagger.segment.multiword import Rewrites, expand
 from hexatagger.sentence import Sentence
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file format. A greater number means that a newer hexatagger wrote the files."""
 
 END, SENTENCE, MULTIWORD, SPLIT = range(4)
@@ -97,7 +108,7 @@ class Segmenter:
 
     def _scored(self, parts: Iterable[tuple[str, bool]]) -> Iterator[tuple[TextPart, bool]]:
         """Read and score the parts of a text in batches; yield each with whether its paragraph ends there."""
-        left, rest = np.zeros(self.settings.radius, np.int32), ""
+        left, rest = np.zeros(self.settings.margin, np.int32), ""
         batch: list[TextPart] = []
         size, begins = 0, True
         for text, ends in parts:
@@ -119,16 +130,18 @@ class Segmenter:
         together with their left context.
         """
         # The paragraphs are joined with `radius` ids OUTSIDE between them, so that none sees another.
-        radius = self.settings.radius
+        radius, margin = self.settings.radius, self.settings.margin
         outside, last = np.zeros(radius, np.int32), batch[-1]
-        row = np.concatenate([left, *(ids for part in batch for ids in (part.ids, outside))])
-        row, left, rest = row if ends else row[: len(row) - radius], outside, ""
+        between = [ids for part in batch for ids in (part.ids, outside)][:-1]
+        right = np.zeros(margin, np.int32)
+        row = np.concatenate([left, *between, right])
         scores, place = self.score(row), 0
+        left, rest = right, ""
         if not ends:
-            kept = max(0, len(last.ids) - radius)
+            kept = max(0, len(last.ids) - margin)
             done = int(last.places[kept]) if kept < len(last.places) else len(last.text)
-            left = row[len(row) - len(last.ids) + kept - radius :][:radius]
-            rest = last.text[done:]
+            stop = len(row) - margin - len(last.ids) + kept
+            left, rest = row[stop - margin : stop], last.text[done:]
             last.text, last.ids, last.places = last.text[:done], last.ids[:kept], last.places[:kept]
         for part in batch:
             part.scores = scores[place : place + len(part.ids)]
@@ -136,11 +149,13 @@ class Segmenter:
         return left, rest
 
     def score(self, row: Ids) -> Floats:
-        """Score all ids except `radius` of them at either end: (ids,) → (ids − 2 · radius, 4)."""
-        margin = 2 * self.settings.radius
-        size = len(row) - margin
+        """Score all ids except `margin` of them at either end: (ids,) → (ids − 2 · margin, 4)."""
+        size = len(row) - 2 * self.settings.margin
         if size <= 0:
             return np.zeros((0, 4), np.float32)
+        if self.settings.breaks:
+            row = mark_breaks(row)[REACH : len(row) - REACH]
+        margin = 2 * self.settings.radius
         if size <= _WINDOW:
             scores: Floats = self._run(row[None])[0]
             return scores
@@ -163,35 +178,30 @@ class Segmenter:
         if not len(visible):
             return []
         text, places, scores = part.text, part.places[visible], part.scores[visible]
-        touching = np.append(np.diff(visible) == 1, False)
-        end = scores[:, END] > 0
+        end, touching = scores[:, END] > 0, visible[1:] - visible[:-1] == 1
         if not self.settings.spaces:
-            end |= ~touching
-        end[:-1] &= ~(touching[:-1] & self.alphabet.joined(part)[visible[1:]])
+            end[:-1] |= ~touching
+        if not text.isascii():  # ASCII has nothing that belongs to the character before
+            end[:-1] &= ~(touching & self.alphabet.joined(part)[visible[1:]])
         sentence = end & (scores[:, SENTENCE] > self.settings.threshold)
         if lines:
             sentence[:] = False
         end[-1] |= whole
         sentence[-1] = whole
         ends = np.flatnonzero(end)
-        begins = np.append(0, ends + 1)[: len(ends)]
+        begins = np.zeros_like(ends)
+        begins[1:] = ends[:-1] + 1
         starts, stops = places[begins].tolist(), (places[ends] + 1).tolist()
         if INVISIBLE_RUN.search(text):
             stops = [match.end() if (match := INVISIBLE_RUN.match(text, stop)) else stop for stop in stops]
-        closes, several = sentence[ends].tolist(), (scores[ends, MULTIWORD] > 0).tolist()
-        found: list[list[Token]] = []
-        tokens: list[Token] = []
-        for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            words: tuple[str, ...] = ()
-            if several[number]:
-                inside = slice(begins[number], ends[number])
-                splits = places[inside][scores[inside, SPLIT] > 0] + 1 - start
-                words = self._words(text[start:stop], splits.tolist())
-            tokens.append(Token(start, stop, words))
-            if closes[number]:
-                found.append(tokens)
-                tokens = []
-        return found
+        tokens = list(map(Token, starts, stops))
+        for number in np.flatnonzero(scores[ends, MULTIWORD] > 0).tolist():
+            start, stop, _ = tokens[number]
+            inside = slice(begins[number], ends[number])
+            splits = places[inside][scores[inside, SPLIT] > 0] + 1 - start
+            tokens[number] = Token(start, stop, self._words(text[start:stop], splits.tolist()))
+        closes = [0, *(np.flatnonzero(sentence[ends]) + 1).tolist()]
+        return [tokens[first:last] for first, last in pairwise(closes)]
 
     def _words(self, surface: str, splits: list[int]) -> tuple[str, ...]:
         """Return the words of a multiword token, or () if no rule splits it."""

@@ -1,8 +1,7 @@
 """The segmenter learns a small treebank of our own by heart, and what it writes runs without torch."""
 
-import io
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,14 @@ from hexatagger.model.folder import SEGMENTER_NETWORK as ONNX
 from hexatagger.segment.alphabet import Floats, Ids
 from hexatagger.segment.multiword import learn_rewrites
 from hexatagger.segment.segmenter import END, MULTIWORD, SENTENCE, SPLIT, Segmenter
-from hexatagger.train.segmenter.data import IGNORE, read_treebank, usable, windows
+from hexatagger.train.segmenter.augment import Changes
+from hexatagger.train.segmenter.data import IGNORE, read_treebank, usable
 from hexatagger.train.segmenter.loop import score_segmenter, train_segmenter
+from hexatagger.train.segmenter.material import collect
 from hexatagger.train.segmenter.network import SegmenterConfig
+from hexatagger.train.segmenter.windows import windows
+from segmented import sentences_of
 
-# Tokens as in the text; `|` stands where a token ends without a space, `=` where a word ends inside a token, and a
-# token `du:de+le` has words that are not its parts. An empty line begins a paragraph.
 TEXT = """
 She reads papers|.
 He does=n't sleep|.
@@ -61,39 +62,14 @@ Nothing is lost|.
 They are=n't old|.
 """
 
+UNCHANGED = Changes(**dict.fromkeys(asdict(Changes()), 0.0))
 SMALL = SegmenterConfig(
     embedding=16, width=32, dilations=(1, 2, 4), steps=300, batch=8, window=64, checks=2, dropout=0.0
 )
 
 
-def treebank() -> str:
-    """Return TEXT as CoNLL-U."""
-    lines: list[str] = []
-    for line in TEXT.removeprefix("\n").splitlines():
-        if not line:
-            lines.append("# newpar")
-            continue
-        number = 0
-        for chunk in line.split():
-            tokens = chunk.split("|")
-            for token, following in pairwise([*tokens, None]):
-                assert token is not None
-                misc = "_" if following is None else "SpaceAfter=No"
-                form, colon, words = token.partition(":")
-                parts = words.split("+") if colon else token.split("=")
-                form = form if colon else "".join(parts)
-                if len(parts) > 1:
-                    lines.append(f"{number + 1}-{number + len(parts)}\t{form}" + "\t_" * 7 + f"\t{misc}")
-                    misc = "_"
-                for part in parts:
-                    number += 1
-                    lines.append(f"{number}\t{part}\t_\t_\t_\t_\t{int(number > 1)}\tdep\t_\t{misc}")
-        lines.append("")
-    return "\n".join(lines) + "\n"
-
-
 def gold() -> list[Sentence]:
-    return list(read_conllu(io.StringIO(treebank())))
+    return sentences_of(TEXT)
 
 
 def conllu(sentences: list[Sentence]) -> str:
@@ -128,7 +104,7 @@ def test_it_learns_its_treebank(folder: Path, segmenter: Segmenter) -> None:
     scores = score_segmenter(segmenter, gold(), restore(gold()))
     assert scores["Words"] > 97
     assert scores["Sentences"] > 90
-    assert (folder / JSON).read_text(encoding="utf-8").startswith('{\n "format": 1,')
+    assert (folder / JSON).read_text(encoding="utf-8").startswith('{\n "format": 2,')
 
 
 def test_contractions(segmenter: Segmenter) -> None:
@@ -176,7 +152,7 @@ def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
 def test_windows_hold_the_text_and_its_labels() -> None:
     sentences = gold()
     bank = read_treebank(sentences, radius=5)
-    ids, labels = windows(bank, size=16, random=np.random.default_rng(1))
+    ids, labels = windows(collect(bank), UNCHANGED, size=16, random=np.random.default_rng(1))
     assert ids.shape == (len(labels), 26)
     assert labels.shape[1:] == (16, 4)
     assert (labels[..., END] == 1).sum() == sum(len(sentence.tokens) for sentence in sentences)
@@ -194,17 +170,14 @@ class Oracle(Segmenter):
 
     gold: Floats
     place = 0
-    ends = True
 
     def score(self, row: Ids) -> Floats:
-        size = len(row) - 2 * self.settings.radius
-        found = self.gold[self.place : self.place + size]
-        self.place += size + self.settings.radius * self.ends
-        return found
+        return self.gold[self.place : self.place + len(row) - 2 * self.settings.margin]
 
     def _score_batch(self, batch: Any, left: Ids, ends: bool) -> tuple[Ids, str]:
-        self.ends = ends
-        return super()._score_batch(batch, left, ends)
+        found = super()._score_batch(batch, left, ends)
+        self.place += sum(len(part.ids) + self.settings.radius for part in batch) - self.settings.radius * (not ends)
+        return found
 
 
 @pytest.mark.parametrize("name", ["UD_Portuguese-Bosque", "UD_Classical_Chinese-Kyoto", "UD_Vietnamese-VTB"])

@@ -5,7 +5,7 @@ projection to the four scores. The ONNX graph is built by hand from a few operat
 dimensions with height 1, because ONNX Runtime is faster at those.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from torch.nn import functional
 from hexatagger.errors import ConfigError
 from hexatagger.model.values import check_range
 from hexatagger.segment.alphabet import Ids
+from hexatagger.train.segmenter.augment import Changes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +29,12 @@ class SegmenterConfig:
     width: int = 48  # width of the convolutions
     dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # of each convolution, which is over three characters
     dropout: float = 0.1  # after the vectors and after every convolution
-    steps: int = 0  # number of batches; 0: eight passes over the treebank, but at least 2000 and at most 3000
-    batch: int = 8  # windows per batch
-    window: int = 512  # characters per window
+    steps: int = 0  # number of batches; 0: 14 passes over the treebank, but at least 2000 and at most 3500
+    batch: int = 4  # windows per batch
+    window: int = 1024  # characters per window
     rate: float = 4e-3  # peak learning rate; it falls to zero
     weight_decay: float = 0.01
+    changes: Changes = field(default_factory=Changes)  # how often the text is changed, and how
     checks: int = 3  # number of times that dev is scored; the best state is kept
     seed: int = 1
 
@@ -58,13 +60,12 @@ class CharacterTagger(nn.Module):
         nn.init.zeros_(self.categories.weight)
         self.category: Tensor
         self.register_buffer("category", torch.from_numpy(category.astype(np.int64)))
-        self.first = nn.Conv1d(config.embedding, config.width, 5, padding=2)
+        self.first = nn.Conv1d(config.embedding, config.width, 5)
         self.layers = nn.ModuleList(
-            nn.Conv1d(config.width, config.width, 3, padding=each, dilation=each) for each in config.dilations
+            nn.Conv1d(config.width, config.width, 3, dilation=each) for each in config.dilations
         )
         self.scores = nn.Conv1d(config.width, 4, 1)
         self.dropout = nn.Dropout(config.dropout)
-        self.radius = config.radius
 
     def table(self) -> Tensor:
         """Return the vector of every id."""
@@ -74,10 +75,11 @@ class CharacterTagger(nn.Module):
         """Map (batch, length) to (batch, length − 2 · radius, 4)."""
         vectors = self.dropout(functional.embedding(ids, self.table())).transpose(1, 2)
         vectors = torch.relu(self.first(vectors))
-        for layer in self.layers:
-            vectors = torch.relu(vectors + layer(self.dropout(vectors)))
-        inner = vectors[..., self.radius : vectors.shape[-1] - self.radius]
-        return cast("Tensor", self.scores(self.dropout(inner))).transpose(1, 2)
+        for layer in self.layers:  # without padding: every convolution drops the ends that lack context
+            changed = layer(self.dropout(vectors))
+            margin = (vectors.shape[-1] - changed.shape[-1]) // 2
+            vectors = torch.relu(vectors[..., margin : vectors.shape[-1] - margin] + changed)
+        return cast("Tensor", self.scores(self.dropout(vectors))).transpose(1, 2)
 
 
 def to_onnx(network: CharacterTagger) -> bytes:
@@ -97,7 +99,10 @@ def to_onnx(network: CharacterTagger) -> bytes:
 
     def convolution(layer: nn.Conv1d, inputs: str, name: str) -> str:
         weight = constant(f"{name}.weight", layer.weight.unsqueeze(2))
-        bias, pad = constant(f"{name}.bias", cast("Tensor", layer.bias)), int(layer.padding[0])
+        bias, pad = (
+            constant(f"{name}.bias", cast("Tensor", layer.bias)),
+            layer.dilation[0] * (layer.kernel_size[0] // 2),
+        )
         return node("Conv", [inputs, weight, bias], name, pads=[0, pad, 0, pad], dilations=[1, layer.dilation[0]])
 
     height = constant("height", torch.tensor([2]))
