@@ -4,7 +4,11 @@ A command is imported when it is called, so that each starts fast.
 """
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ import click
 
 from hexatagger import __version__
 from hexatagger.errors import HexataggerError
+from hexatagger.formats.files import remove_temporary
 
 COMMANDS = {
     "parse": "parse:parse",
@@ -40,7 +45,8 @@ class _Commands(click.Group):
     def invoke(self, context: click.Context) -> Any:
         """Run the command; expected errors, and those of files and streams, are one line."""
         try:
-            return super().invoke(context)
+            with _tidy_on_sigterm():
+                return super().invoke(context)
         except HexataggerError as error:
             raise click.ClickException(str(error)) from error
         except BrokenPipeError:
@@ -61,6 +67,28 @@ class _Commands(click.Group):
         module, attribute = COMMANDS[name].split(":")
         found: click.Command = getattr(import_module(f"hexatagger.cli.{module}"), attribute)
         return found
+
+
+@contextmanager
+def _tidy_on_sigterm() -> Iterator[None]:
+    """Remove temporary files when SIGTERM arrives, and end by that signal."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    process = os.getpid()
+
+    def stop(*_: object) -> None:
+        # subtle: nothing is unwound, as flushing output may wait forever for a reader
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if os.getpid() == process:  # not in a fork
+            remove_temporary()
+        signal.raise_signal(signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _drop_output() -> None:

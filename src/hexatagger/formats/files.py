@@ -31,6 +31,8 @@ LOG = logging.getLogger("hexatagger")
 
 LONGEST_LINE = 1 << 26
 """The greatest length of a line in bytes, so that memory stays bounded."""
+_LOCK = ".lock"
+_temporary: set[Path] = set()  # what this process has to remove
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -177,17 +179,69 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         target = Path(os.path.realpath(place)) if place.is_symlink() else place  # noqa: PTH: resolve() fails on loops
         prefix = _part_prefix(target.name)
         for left in target.parent.glob(f"{glob.escape(prefix)}*.part"):
-            with contextlib.suppress(OSError), left.open("rb+") as file:
-                if lock(file):  # no process is writing it
-                    left.unlink()
+            if _is_left(left):
+                left.unlink(missing_ok=True)
         temporary = target.with_name(f"{prefix}{uuid.uuid4().hex[:8]}.part")
-        with temporary.open("xb") as held:
+        with _removed(temporary), temporary.open("xb") as held:
             lock(held)  # says that the file is in use as long as this process lives
-            try:
-                yield temporary
-                _move(temporary, target, keep=place.is_symlink())
-            finally:
-                temporary.unlink(missing_ok=True)
+            yield temporary
+            _move(temporary, target, keep=place.is_symlink())
+
+
+@contextlib.contextmanager
+def temporary_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give an empty folder beside `path` to make something in; it is removed at the end.
+
+    Those that killed processes left for the same `path` are removed at the start.
+    """
+    place = Path(path)
+    prefix = _part_prefix(place.name)
+    for left in place.parent.glob(f"{glob.escape(prefix)}*.parts"):
+        if _is_left(left / _LOCK):
+            shutil.rmtree(left, ignore_errors=True)
+    temporary = place.with_name(f"{prefix}{uuid.uuid4().hex[:8]}.parts")
+    inner = temporary / "folder"
+    with _removed(temporary):
+        with writing(path):
+            inner.mkdir(parents=True)
+            held = (temporary / _LOCK).open("xb")
+        with held:
+            lock(held)  # says that the folder is in use as long as this process lives
+            yield inner
+
+
+@contextlib.contextmanager
+def _removed(path: Path) -> Iterator[None]:
+    """Remove a temporary file or folder at the end, or when the process is told to end."""
+    _temporary.add(path)
+    try:
+        yield
+    finally:
+        _remove(path)
+        _temporary.discard(path)
+
+
+def remove_temporary() -> None:
+    """Remove the temporary files and folders of this process, which is about to end."""
+    for path in list(_temporary):
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _is_left(path: Path) -> bool:
+    """Say whether the process that made a temporary file is gone."""
+    try:
+        with path.open("rb+") as file:
+            return lock(file)
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

@@ -11,7 +11,6 @@ import contextlib
 import io
 import logging
 import math
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hexatagger.errors import ConfigError, FormatError
+from hexatagger.formats.files import temporary_folder
 from hexatagger.model.config import CHARACTERS
 from hexatagger.model.folder import NETWORK, NETWORK_INT8, write_folder
 from hexatagger.parsing.parser import Parser, load
@@ -60,8 +60,7 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
     model = load_model(folder)
     whole = to_onnx(model)
     las = las_int8 = None
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        trial = Path(place)
+    with temporary_folder(folder / NETWORK) as trial:
         write_folder(replace(model, path=trial))
         onnx.save(whole, trial / NETWORK)
         try:
