@@ -18,7 +18,7 @@ from fuzz.cases import Counts, check, run_cases
 from onnx_model import write_model
 from tiny import RECIPE, write_treebank
 
-_LINES = 6000
+_LINES = 3000
 _EPOCHS = 12
 _FILES = 3
 """Files of the corpus, each with all lines."""
@@ -136,7 +136,7 @@ def _start(command: list[str]) -> "subprocess.Popen[str]":
     environment = os.environ | {"OMP_NUM_THREADS": "1", "RAY_worker_niceness": "0"}
     quiet = subprocess.DEVNULL
     return subprocess.Popen(
-        started, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, text=True, start_new_session=True
+        started, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, text=True, process_group=0
     )
 
 
