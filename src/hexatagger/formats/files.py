@@ -154,7 +154,8 @@ def open_output(file: File) -> Iterator[IO[str]]:
         return
     stream = _text(cast("IO[bytes]", target))
     try:
-        yield stream
+        with _encoding("<stdout>" if file == "-" else name_of(file)):
+            yield stream
         stream.flush()
     finally:
         stream.detach()  # subtle: closing the wrapper would close a stream that is not ours
@@ -248,11 +249,22 @@ def _is_left(path: Path) -> bool:
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn an OSError into a FormatError that names the file."""
     try:
-        yield
+        with _encoding(os.fspath(path)):
+            yield
     except BrokenPipeError:
         raise
     except OSError as error:
         raise FormatError(f"cannot be written: {error.strerror or error}", source=os.fspath(path)) from None
+
+
+@contextlib.contextmanager
+def _encoding(name: str) -> Iterator[None]:
+    """Turn text that UTF-8 cannot hold into a FormatError."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        text = error.object[max(0, error.start - 20) : error.end]
+        raise FormatError(f"cannot be written: {text!r} has half of a surrogate pair", source=name) from None
 
 
 def lock(file: IO[bytes]) -> bool:
