@@ -50,13 +50,25 @@ def read_text(file: File) -> Iterator[str]:
         for raw in _bounded(stream):
             number += 1
             if len(raw) > LONGEST_LINE:
-                message = f"the line has more than {LONGEST_LINE:,} bytes: break it into lines"
-                raise FormatError(message, source=name, line=number)
+                raise _too_long(name, number)
             try:
                 yield raw if isinstance(raw, str) else raw.decode("utf-8")
             except UnicodeDecodeError as error:
                 message = f"byte 0x{error.object[error.start]:02x} is not UTF-8: convert the file to UTF-8"
                 raise FormatError(message, source=name, line=number) from None
+
+
+def read_bytes(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield the lines of an open file with their ends; `name` is for the error if one is too long."""
+    for number, raw in enumerate(cast("Iterator[bytes]", _bounded(stream)), 1):
+        if len(raw) > LONGEST_LINE:
+            raise _too_long(name, number)
+        yield raw
+
+
+def _too_long(name: str, number: int) -> FormatError:
+    message = f"the line has more than {LONGEST_LINE:,} bytes: break it into lines"
+    return FormatError(message, source=name, line=number)
 
 
 @contextlib.contextmanager
@@ -93,8 +105,12 @@ def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:
     for number, run, closed in runs(read_lines(file)):
         yield number, run
         if not closed:  # only now: if the run is malformed, the reader raises an error and the warning would be noise
-            place = f"{name_of(file)}:{number + len(run) - 1}"
-            LOG.warning("%s: no empty line after the last sentence: the file may be cut off", place)
+            warn_unclosed(f"{name_of(file)}:{number + len(run) - 1}")
+
+
+def warn_unclosed(place: str) -> None:
+    """Log that a file ends without an empty line."""
+    LOG.warning("%s: no empty line after the last sentence: the file may be cut off", place)
 
 
 def runs(lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, list[str], bool]]:
