@@ -226,6 +226,8 @@ def test_a_cluster_of_its_own_from_the_command_line(model: Path, tmp_path: Path)
         (["corpus", "-o", "out", "--to", "parquet", "--k", "2"], "a table has no place for the k best trees"),
         (["corpus", "-o", "out", "--keep", "head"], "--keep 'head' is not one of: upos, xpos, feats, lemma"),
         (["corpus", "-o", "file"], "file is a file: name a folder for the shards"),
+        (["corpus", "-o", ""], "the output has no name: name a folder for the shards"),
+        (["corpus", "-o", "."], "corpus is in the output folder"),
     ],
 )
 def test_what_is_wrong_is_said_before_ray_is_started(

@@ -50,8 +50,10 @@ def find_files(patterns: Iterable[str], *, outside: Path) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     for pattern in patterns:
-        root, paths = _matching(pattern)
-        paths = [path for path in paths if not path.resolve().is_relative_to(outside.resolve())]
+        root, matching = _matching(pattern)
+        paths = [path for path in matching if not path.resolve().is_relative_to(outside.resolve())]
+        if matching and not paths:
+            raise ConfigError(f"{pattern} is in the output folder {outside}: name another output folder")
         if not paths:
             raise FormatError("no such file: correct the path or the pattern", source=pattern)
         for path in paths:
