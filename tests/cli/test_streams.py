@@ -22,6 +22,8 @@ def shell(command: str, **environment: str) -> "subprocess.CompletedProcess[byte
         ("encode '{file}' >/dev/full", b"Error: No space left on device"),
         ("stats '{file}' >/dev/full", b"Error: No space left on device"),
         ("info >/dev/full", b"Error: No space left on device"),
+        ("--help >/dev/full", b"Error: No space left on device"),
+        ("--version >/dev/full", b"Error: No space left on device"),
         ("encode '{file}' >&-", b"Error: standard output is closed: name a file with --output"),
         ("draw '{file}' >&-", b"Error: standard output is closed: name a file with --output"),
         ("encode <&-", b"Error: standard input is closed: name a file"),

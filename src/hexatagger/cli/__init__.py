@@ -42,19 +42,15 @@ COMMANDS = {
 class _Commands(click.Group):
     """A group that prints expected errors in one line and imports a command when it is called."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the arguments; --help and --version print here."""
+        with _errors_on_one_line():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, context: click.Context) -> Any:
-        """Run the command; expected errors, and those of files and streams, are one line."""
-        try:
-            with _tidy_on_sigterm():
-                return super().invoke(context)
-        except HexataggerError as error:
-            raise click.ClickException(str(error)) from error
-        except BrokenPipeError:
-            raise  # click ends quietly
-        except OSError as error:
-            _drop_output()
-            place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-            raise click.ClickException(f"{place}{error.strerror or error}") from error
+        """Run the command."""
+        with _errors_on_one_line(), _tidy_on_sigterm():
+            return super().invoke(context)
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -67,6 +63,21 @@ class _Commands(click.Group):
         module, attribute = COMMANDS[name].split(":")
         found: click.Command = getattr(import_module(f"hexatagger.cli.{module}"), attribute)
         return found
+
+
+@contextmanager
+def _errors_on_one_line() -> Iterator[None]:
+    """Turn expected errors, and those of files and streams, into errors that click prints on one line."""
+    try:
+        yield
+    except HexataggerError as error:
+        raise click.ClickException(str(error)) from error
+    except BrokenPipeError:
+        raise  # click ends quietly
+    except OSError as error:
+        _drop_output()
+        place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        raise click.ClickException(f"{place}{error.strerror or error}") from error
 
 
 @contextmanager
