@@ -69,6 +69,7 @@ def test_an_interrupted_run_is_continued(model: Path, data: Path, tmp_path: Path
         (["-o", "new.conllu"], "--resume cannot read standard input a second time"),
         (["-o", ""], "--resume needs a plain output file"),
         (["-f", "a.txt", "-o", "."], "is a directory"),
+        (["-f", "a.txt", "-o", "pipe"], "pipe: is a device or pipe: --resume needs a plain file"),
         (["-f", "a.txt", "-o", "a.txt/below"], "cannot be written: Not a directory"),
         (["-f", "a.txt", "-o", "x" * 250], "cannot be written: File name too long"),
         (["-f", "missing", "-o", "new.conllu"], "missing: No such file or directory"),
@@ -79,7 +80,9 @@ def test_what_cannot_be_resumed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("Hi\n")
+    os.mkfifo("pipe")
     result = run("parse", "--model", model, "--from", "words", "--resume", *arguments, text="x\n")
+    assert Path("pipe").is_fifo()
     assert result.exit_code == 1
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1

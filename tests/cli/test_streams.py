@@ -1,8 +1,10 @@
 """Streams, paths and disks that fail: one line on standard error, exit code 1, nothing left behind."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,8 @@ def shell(command: str, **environment: str) -> "subprocess.CompletedProcess[byte
         ("encode '{file}' >/dev/full", b"Error: No space left on device"),
         ("stats '{file}' >/dev/full", b"Error: No space left on device"),
         ("info >/dev/full", b"Error: No space left on device"),
+        ("--help >/dev/full", b"Error: No space left on device"),
+        ("--version >/dev/full", b"Error: No space left on device"),
         ("encode '{file}' >&-", b"Error: standard output is closed: name a file with --output"),
         ("draw '{file}' >&-", b"Error: standard output is closed: name a file with --output"),
         ("encode <&-", b"Error: standard input is closed: name a file"),
@@ -62,3 +66,17 @@ def test_encode_writes_what_decode_reads(tmp_path: Path) -> None:
         path.write_text(text)
         done = shell(f"{HEXATAGGER} encode '{path}' | {HEXATAGGER} decode -")
         assert done.stdout.decode() == text, done.stderr
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_is_told_to_end_leaves_nothing(tmp_path: Path, stop: signal.Signals) -> None:
+    command = [sys.executable, "-m", "hexatagger", "encode", "-o", str(tmp_path / "out.tags")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not list(tmp_path.iterdir()):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(stop)
+        assert process.wait(60) == (1 if stop == signal.SIGINT else -stop)
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,7 @@
 """Where output goes: whole or not at all, and never in place of something that is not a plain file."""
 
 import gzip
+import io
 import os
 import stat
 import subprocess
@@ -143,3 +144,11 @@ def test_a_line_has_a_greatest_length(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [len(next(lines)), len(next(lines))] == [6, 1000]
     with pytest.raises(FormatError, match=r"a\.gz:3: the line has more than 1,000 bytes"):
         next(lines)
+
+
+def test_half_of_a_surrogate_pair_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for file in (path, io.BytesIO()):
+        with pytest.raises(FormatError, match=r"cannot be written: 'x\\ud800' has half"), open_output(file) as stream:
+            stream.write("x\ud800y")
+    assert list(tmp_path.iterdir()) == []

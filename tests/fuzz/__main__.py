@@ -1,31 +1,44 @@
-"""Run all fuzzers in turn for some minutes with new seeds, or one of them with a given seed.
+"""Run all fuzzers side by side for some minutes with new seeds, or one of them with a given seed.
 
     make fuzz MINUTES=30
     python -m fuzz conllu --seed 123 --count 1        # a fault again: src, tests and benchmarks on PYTHONPATH
 
-Counts are printed every minute. At the end of a run of all fuzzers, they go to benchmarks/results/fuzz.json. Exits with
-1 if there was a fault.
+Each fuzzer is a process of its own. Every minute, counts are printed and written to benchmarks/results/fuzz.json. Exits
+with 1 if there was a fault.
 """
 
 import argparse
 import logging
+import multiprocessing
+import queue
 import resource
 import secrets
 import subprocess
 import sys
 import time
 from collections import Counter
+from typing import Any
 
 from fuzz import conllu, decoder, kills, models, requests, texts
 from fuzz.cases import Counts, Fault
 from results import ROOT, save
 
 FUZZERS = {"conllu": conllu, "texts": texts, "decoder": decoder, "requests": requests, "models": models, "kills": kills}
-_TURN = 10.0
-"""Seconds of a turn; the kills have three at once, because they run each command to its end first."""
+_ENOUGH = {
+    "conllu": ("cases", 1_000_000),
+    "texts": ("cases", 100_000),
+    "decoder": ("cases", 10_000),
+    "requests": ("requests", 100_000),
+    "models": ("cases", 10_000),
+    "kills": ("killed", 100),
+}
+"""What a long run counts up to: a fuzzer that got there leaves the machine to the others."""
+_TURN = 20.0
+"""Seconds of a turn, after which counts are told; that of the kills is longer, because each command runs to its end."""
+_KILLS_TURN = 900.0
 
 _MEMORY = 6 << 30
-"""Bytes of address space that the fuzzers and the commands they start may have."""
+"""Bytes of address space that a fuzzer and each of the commands it starts may have."""
 
 
 def show(counts: dict[str, Counts], seconds: float) -> None:
@@ -35,30 +48,71 @@ def show(counts: dict[str, Counts], seconds: float) -> None:
         print(f"  {name:9}{each['cases']:>10,}  {kinds}", flush=True)
 
 
-def run_all(minutes: float) -> int:
-    """Run the fuzzers in turn; return how many faults there were."""
-    counts: dict[str, Counts] = {name: Counter() for name in FUZZERS}
-    spent: Counter[str] = Counter()
-    faults: list[str] = []
-    begin, told = time.monotonic(), 0.0
-    while time.monotonic() - begin < 60 * minutes:
-        # The one that had the least time is next.
-        name = min(FUZZERS, key=lambda each: spent[each])
-        seed, start = secrets.randbelow(10**12), time.monotonic()
-        print(f"{name} --seed {seed}", flush=True)  # for a turn that ends the whole process
+def prepare() -> None:
+    """Limit the memory of this process: too much of it is a fault with a seed, not a dead machine. Silence warnings."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    logging.disable(logging.WARNING)  # files that are cut off are reported, and many are here
+
+
+def take_turns(name: str, minutes: float, told: "multiprocessing.Queue[tuple[str, int, Any, str]]") -> None:
+    """Run one fuzzer with new seeds for some minutes, or until it has done enough; tell counts and faults."""
+    prepare()
+    end, done = time.monotonic() + 60 * minutes, Counter[str]()
+    kind, enough = _ENOUGH[name]
+    while (left := end - time.monotonic()) > 0 and done[kind] < enough:
+        seed, fault = secrets.randbelow(10**12), ""
+        told.put((name, seed, {}, ""))  # for a turn that ends the whole process
         try:
-            counts[name].update(FUZZERS[name].run(seed, seconds=_TURN * (3 if name == "kills" else 1)))
-        except Fault as fault:
-            again = f"PYTHONPATH=src:tests:benchmarks python -m fuzz {name} --seed {fault.seed} --count 1"
-            print(f"FAULT {fault}\n  again: {again}", flush=True)
-            counts[name].update(fault.counts)
-            faults.append(f"{name} {fault.seed}")
-        spent[name] += int(1000 * (time.monotonic() - start)) + 1
-        if time.monotonic() - begin >= told + 60:
-            told = time.monotonic() - begin
-            show(counts, told)
+            counts = FUZZERS[name].run(seed, seconds=min(left, _KILLS_TURN if name == "kills" else _TURN))
+        except Fault as error:
+            counts, seed, fault = error.counts, error.seed, str(error)
+        done.update(counts)
+        told.put((name, seed, dict(counts), fault))
+
+
+def run_all(minutes: float) -> int:
+    """Run the fuzzers side by side; return how many faults there were."""
+    counts: dict[str, Counts] = {name: Counter() for name in FUZZERS}
+    seeds, faults = dict.fromkeys(FUZZERS, 0), list[str]()
+
+    def note(name: str, seed: int, fault: str, count: int = 1000) -> None:
+        again = f"PYTHONPATH=src:tests:benchmarks python -m fuzz {name} --seed {seed} --count {count}"
+        print(f"FAULT {fault}\n  again: {again}", flush=True)
+        faults.append(f"{name} {seed}")
+
+    context = multiprocessing.get_context("fork")
+    told = context.Queue()
+    running = {name: context.Process(target=take_turns, args=(name, minutes, told)) for name in FUZZERS}
+    for process in running.values():
+        process.start()
+    begin, shown = time.monotonic(), 0.0
+    while True:
+        ended = not any(process.is_alive() for process in running.values())
+        try:
+            name, seed, found, fault = told.get(timeout=1)
+        except queue.Empty:
+            if ended:
+                break
+        else:
+            seeds[name] = seed
+            counts[name].update(found)
+            if fault:
+                note(name, seed, fault, count=1)
+        if time.monotonic() - begin >= shown + 60:
+            shown = time.monotonic() - begin
+            show(counts, shown)
+            record(minutes, shown, counts, faults)
+    for name, process in running.items():
+        if process.exitcode:
+            note(name, seeds[name], f"{name}: its process ended with {process.exitcode} in a turn from this seed on")
     seconds = time.monotonic() - begin
     show(counts, seconds)
+    record(minutes, seconds, counts, faults)
+    return len(faults)
+
+
+def record(minutes: float, seconds: float, counts: dict[str, Counts], faults: list[str]) -> None:
+    """Write the counts so far."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -70,22 +124,18 @@ def run_all(minutes: float) -> int:
         "faults": faults,
     }
     save("fuzz", figures)
-    return len(faults)
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(prog="python -m fuzz")
     arguments.add_argument("fuzzer", nargs="?", choices=FUZZERS, help="run this one only")
-    arguments.add_argument("--minutes", type=float, default=30.0, help="for a run of all")
+    arguments.add_argument("--minutes", type=float, default=30.0, help="at most, for a run of all")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, default=1000)
     given = arguments.parse_args()
-    resource.setrlimit(
-        resource.RLIMIT_AS, (_MEMORY, _MEMORY)
-    )  # too much memory is a fault with a seed, not a dead machine
-    logging.disable(logging.WARNING)  # files that are cut off are reported, and many are here
     if given.fuzzer is None:
         sys.exit(1 if run_all(given.minutes) else 0)
+    prepare()
     show({given.fuzzer: FUZZERS[given.fuzzer].run(given.seed, count=given.count)}, 0)
 
 

@@ -1,9 +1,10 @@
-"""`parse` and `train` are killed at a random moment: output is whole or absent, and the next run completes it."""
+"""`parse`, `corpus` and `train` are killed at a random moment: output is whole or absent; the next run completes it."""
 
 import functools
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +18,12 @@ from fuzz.cases import Counts, check, run_cases
 from onnx_model import write_model
 from tiny import RECIPE, write_treebank
 
-_LINES = 6000
+_LINES = 3000
 _EPOCHS = 12
-_TRAINED = 0.1
-"""Share of the kills that hit training, which takes longer."""
+_FILES = 3
+"""Files of the corpus, each with all lines."""
+_SHARES = {"train": 0.12, "corpus": 0.2}
+"""Shares of the kills that hit commands which take longer than parsing a file."""
 
 
 @dataclass
@@ -29,19 +32,22 @@ class _Bench:
 
     place: Path
     model: Path
-    trained: bool = True
+    slow: bool = True
     whole: dict[str, bytes] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def run(seed: int, *, count: int | None = None, seconds: float | None = None, training: bool = True) -> Counts:
-    """Kill commands; without `training`, only `parse`."""
+def run(seed: int, *, count: int | None = None, seconds: float | None = None, slow: bool = True) -> Counts:
+    """Kill commands; unless `slow`, only `parse`."""
     with tempfile.TemporaryDirectory() as place:
-        bench = _Bench(Path(place), write_model(Path(place) / "model"), training)
+        bench = _Bench(Path(place), write_model(Path(place) / "model"), slow)
         chance = random.Random(0)
         words = ["Dogs", "bark", "at", "cats", ".", "é", "漢字", "10"]
         lines = (" ".join(chance.choices(words, k=chance.randrange(1, 12))) for _ in range(_LINES))
         (bench.place / "in.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (bench.place / "texts").mkdir()
+        for number in range(_FILES):
+            shutil.copyfile(bench.place / "in.txt", bench.place / "texts" / f"{number}.txt")
         (bench.place / "recipe.toml").write_text(RECIPE, encoding="utf-8")
         write_treebank(bench.place)
         return run_cases("kills", functools.partial(case, bench=bench), seed, count=count, seconds=seconds)
@@ -49,9 +55,15 @@ def run(seed: int, *, count: int | None = None, seconds: float | None = None, tr
 
 def case(chance: random.Random, bench: _Bench) -> Iterable[str]:
     with tempfile.TemporaryDirectory(dir=bench.place) as place:
-        # subtle: drawn in any case, so that a seed gives the same moment with training and without
-        train = chance.random() < _TRAINED
-        return (_train if train and bench.trained else _parse)(chance, bench, Path(place))
+        drawn = chance.random()  # in any case, so that a seed gives the same moment with the slow commands and without
+        if bench.slow and drawn < _SHARES["train"]:
+            return _train(chance, bench, Path(place))
+        if bench.slow and drawn < _SHARES["train"] + _SHARES["corpus"]:
+            try:
+                return _corpus(chance, bench, Path(place))
+            except _NoRayError:
+                return ["Ray did not start"]  # it gives itself half a minute, which a busy machine may not have
+        return _parse(chance, bench, Path(place))
 
 
 def _parse(chance: random.Random, bench: _Bench, place: Path) -> Iterable[str]:
@@ -77,6 +89,30 @@ def _parse(chance: random.Random, bench: _Bench, place: Path) -> Iterable[str]:
     return ["parse resumed" if resumed else "parse", "ended before" if ended else "killed"]
 
 
+def _corpus(chance: random.Random, bench: _Bench, place: Path) -> Iterable[str]:
+    command = ["corpus", "--model", str(bench.model), "--from", "words", "--workers", "1", str(bench.place / "texts")]
+    if "corpus" not in bench.whole:
+        bench.seconds["corpus"] = _finish([*command, "-o", str(place / "whole")])
+        bench.whole |= {f"corpus {path.name}": path.read_bytes() for path in (place / "whole").glob("*.conllu")}
+        bench.whole["corpus"] = b""
+    out, whole = place / "out", {name for name in bench.whole if name.startswith("corpus ")}
+    command += ["-o", str(out)]
+    # Ray's own start takes about half of the time.
+    ended = _kill(command, chance.uniform(0.3, 1.02) * bench.seconds["corpus"])
+    early = list(out.glob("*.conllu"))
+    for shard in early:
+        check(shard.read_bytes() == bench.whole.get(f"corpus {shard.name}"), f"{shard.name} is not whole")
+    if not ended:
+        _finish(command)
+    found = {f"corpus {path.name}": path.read_bytes() for path in out.glob("*.conllu")}
+    check(found.keys() == whole, f"{sorted(found)} is not {sorted(whole)}")
+    check(all(found[name] == bench.whole[name] for name in whole), "the next run wrote other shards")
+    left = sorted(path.name for path in out.iterdir() if path.suffix == ".part" or "problems" in path.name)
+    check(not left, f"{left} stay behind")
+    midway = ["corpus midway"] if early and len(early) < len(whole) else []
+    return ["corpus", *midway, "ended before" if ended else "killed"]
+
+
 def _train(chance: random.Random, bench: _Bench, place: Path) -> Iterable[str]:
     treebank = str(bench.place / "tiny-1.conllu")
     command = ["train", str(bench.place / "recipe.toml"), "--train", treebank, "--dev", treebank, "--no-export"]
@@ -99,11 +135,22 @@ def _train(chance: random.Random, bench: _Bench, place: Path) -> Iterable[str]:
 
 def _start(command: list[str]) -> "subprocess.Popen[str]":
     started = [sys.executable, "-m", "hexatagger", *command]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    # Ray's workers would run with the lowest priority, and would never get to work beside anything else.
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "RAY_worker_niceness": "0"}
     quiet = subprocess.DEVNULL
     return subprocess.Popen(
-        started, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, text=True, start_new_session=True
+        started, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, text=True, process_group=0
     )
+
+
+class _NoRayError(Exception):
+    """Ray could not be started."""
+
+
+def _check_end(command: list[str], process: "subprocess.Popen[str]", errors: str) -> None:
+    if "Ray cannot be started here" in errors:
+        raise _NoRayError
+    check(process.returncode == 0, f"{command} ended with {process.returncode}: {errors[-1500:]}")
 
 
 def _finish(command: list[str]) -> float:
@@ -115,7 +162,7 @@ def _finish(command: list[str]) -> float:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
-    check(process.returncode == 0, f"{command} ended with {process.returncode}: {errors}")
+    _check_end(command, process, errors)
     return time.monotonic() - begin
 
 
@@ -128,7 +175,7 @@ def _kill(command: list[str], seconds: float) -> bool:
         process.kill()  # the process alone: its workers must end by themselves
         process.communicate()
         return False
-    check(process.returncode == 0, f"{command} ended with {process.returncode}: {errors}")
+    _check_end(command, process, errors)
     return True
 
 

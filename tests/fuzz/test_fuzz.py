@@ -28,7 +28,7 @@ def test_decoder() -> None:
 
 
 def test_requests() -> None:
-    counts = requests.run(1, count=600)
+    counts = requests.run(1, count=40)
     assert min(counts["answered"], counts["refused"]) > 100
 
 
@@ -38,7 +38,7 @@ def test_models() -> None:
 
 
 def test_kills() -> None:
-    counts = kills.run(1, count=2, training=False)
+    counts = kills.run(1, count=2, slow=False)
     assert counts["killed"] + counts["ended before"] == 2  # which of them depends on the load of the machine
 
 

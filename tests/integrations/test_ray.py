@@ -226,6 +226,8 @@ def test_a_cluster_of_its_own_from_the_command_line(model: Path, tmp_path: Path)
         (["corpus", "-o", "out", "--to", "parquet", "--k", "2"], "a table has no place for the k best trees"),
         (["corpus", "-o", "out", "--keep", "head"], "--keep 'head' is not one of: upos, xpos, feats, lemma"),
         (["corpus", "-o", "file"], "file is a file: name a folder for the shards"),
+        (["corpus", "-o", ""], "the output has no name: name a folder for the shards"),
+        (["corpus", "-o", "."], "corpus is in the output folder"),
     ],
 )
 def test_what_is_wrong_is_said_before_ray_is_started(
@@ -238,6 +240,20 @@ def test_what_is_wrong_is_said_before_ray_is_started(
     result = run("corpus", "--model", model, *arguments)
     assert result.exit_code == 1
     assert message in result.stderr
+
+
+def test_ray_cannot_be_started_or_reached(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**_: Any) -> None:
+        raise Exception("The current node timed out during startup.\nMore.")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    (tmp_path / "a.txt").write_text("Hi.\n")
+    with pytest.raises(ConfigError, match=r"Ray cannot be started here: The current node timed out during startup\.$"):
+        parse_files(str(tmp_path / "a.txt"), tmp_path / "out", model=model)
+    with pytest.raises(ConfigError, match=r"the cluster at '127\.0\.0\.1:1' cannot be reached: Connection refused"):
+        parse_files(str(tmp_path / "a.txt"), tmp_path / "out", model=model, address="127.0.0.1:1")
 
 
 def test_other_settings_or_files_are_refused(model: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import gzip
 import json
 import lzma
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hexatagger import ConfigError, FormatError, Parser, Sentence
+from hexatagger.formats import files
 from hexatagger.formats.conllu import format_sentence
 from hexatagger.formats.text import Source, words_of
 from hexatagger.integrations.ray.blocks import Block, check_source, cut_file, find_files
@@ -111,11 +112,35 @@ def test_bad_sentences_are_reported_and_the_rest_is_there(tmp_path: Path) -> Non
             "HEAD '5'",
             "0xff is not UTF-8",
             "'bad dog' cannot be parsed: ValueError",
-            "not closed",
+            "2 columns instead of 10",
         ],
         strict=True,
     ):
         assert message in problem
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_last_sentence_that_is_not_closed_is_parsed_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, pack: Callable[[bytes], bytes], end: str
+) -> None:
+    path = tmp_path / ("a.conllu" if pack is bytes else "a.conllu.gz")
+    whole = trees("Hi", "you there").replace("\n", end).encode()
+    for size in (1, 1000):
+        for cut in (0, len(end)):
+            caplog.clear()
+            path.write_bytes(pack(whole[: len(whole) - cut]))
+            made, _, problems = make(path, tmp_path / f"{size}{cut}", source="conllu", block=size)
+            assert (made, problems) == (trees("Hi", "you there"), [])
+            assert ("no empty line after the last sentence" in caplog.text) == (cut > 0)
+
+
+def test_a_line_has_a_greatest_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"short\n\n" + b"x" * 5000))
+    with pytest.raises(FormatError, match=r"a\.txt\.gz:3: the line has more than 1,000 bytes"):
+        cut_file("a", path, "text", 10)
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_reported(tmp_path: Path) -> None:

@@ -139,6 +139,13 @@ def test_every_word_has_a_shape(word: str) -> None:
 def test_broken_tokenizers() -> None:
     with pytest.raises(FormatError, match="is not a tokenizer"):
         Pieces('{"model": 3}', PieceConfig((), (), 0, 0, 512))
+    values = json.loads(make_tokenizer("bert").to_str())
+    del values["model"]["vocab"]["[UNK]"]  # missed only by words that have characters of their own
+    for name in ("added_tokens", "post_processor"):
+        values[name] = None if name == "post_processor" else []
+    pieces = Pieces(json.dumps(values), PieceConfig((), (), 0, 0, 512))
+    with pytest.raises(FormatError, match=r"tokenizer.json: is not a tokenizer: .*UNK"):
+        pieces.windows(["漢字"])
     with pytest.raises(ConfigError, match="reads only 5 pieces at once is too short"):
         Pieces(make_tokenizer("bert").to_str(), PieceConfig((1,), (2,), 0, 0, 5))
     assert np.asarray(make_pieces("bert").windows(["a"])[0].pieces).dtype == np.int64
@@ -174,3 +181,9 @@ def test_padding_in_the_file_is_ignored() -> None:
         [window] = make_cutter(ModelConfig(encoder="bert"), tokenizer.to_str(), config).windows(["Dogs", "bark"])
         found.append(window.pieces.tolist())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("cutter", [make_pieces("bert"), Grams(1000)])
+def test_half_of_a_surrogate_pair_is_no_word(cutter: Pieces | Grams) -> None:
+    with pytest.raises(FormatError, match=r"'a\\ud800' has half of a surrogate pair"):
+        cutter.windows(["fine", "a\ud800"])

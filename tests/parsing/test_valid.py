@@ -1,5 +1,6 @@
 """Everything that the parser writes is valid at the levels 1 and 2 of UD's validator, as we read its rules."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from hexatagger.parsing.parser import Parser, load
 from hexatagger.sentence import Sentence
 
 TEXT = "She reads  old papers.\tHe doesn't.\r\n\r\nAnna's  dog?\x0cNo!\u2029(10\u00a0000) \u200b 👍🏽\n\n#_| x\n"
+_PARTS = {  # what the rules are about must be there
+    "text": [r"^# newpar$", r"^\d+-\d+\tdoesn't\t", "SpaceAfter=No", "SpacesAfter="],
+    "conllu": [r"^# sent_id = ", r"^\d+-\d+\t", "SpaceAfter=No"],
+}
 WORD = "1\tHi\t_\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 
 
@@ -36,6 +41,8 @@ def test_output_is_valid(source: str, probabilities: bool, k: int, parser: Parse
     trees = [tree for sentence in made for tree in (sentence, *sentence.alternatives)]
     assert len(trees) > len(made) or k == 1
     written = "".join(map(format_sentence, trees))
+    for part in _PARTS.get(source, ()):
+        assert re.search(part, written, re.MULTILINE), part
     assert validator.problems(written, sent_ids=source == "conllu", tags=True) == []
 
 

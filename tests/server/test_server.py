@@ -344,6 +344,28 @@ def test_sigterm_ends_a_busy_service() -> None:
         assert process.wait(20) in (0, -signal.SIGTERM)
 
 
+def test_sigterm_ends_a_service_that_fills_charts() -> None:
+    """The queue takes longer than a request may: everything is answered or refused in time."""
+    program = [sys.executable, str(ROOT / "tests" / "served.py"), "--timeout", "6"]
+    slow = {"words": [[f"w{number}" for number in range(100)]], "k": 3, "constraints": [{"root": 1}]}
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        address = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        _wait_for(address)
+        with ThreadPoolExecutor(8) as pool:
+            answers = [pool.submit(httpx2.post, f"{address}/v1/parse", json=slow, timeout=60) for _ in range(8)]
+            while 'waiting_requests{model="en"} 7' not in httpx2.get(f"{address}/metrics").text:  # one is in hand
+                assert not any(answer.done() for answer in answers), [answer.result().text for answer in answers]
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            assert {answer.result().status_code for answer in answers} <= {200, 503}
+            process.wait(60)
+        assert time.monotonic() - began < 6 + 5 + 5  # the request's time, and the two limits in `run` and `batching`
+        assert process.returncode in (0, -signal.SIGTERM)
+        assert "Traceback" not in process.stderr.read()
+
+
 def test_half_sent_headers_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hexatagger.server.run._HEADER_SECONDS", 0.3)
     with serving(ServerOptions(port=0)) as address:
@@ -510,6 +532,27 @@ def test_a_mistake_of_ours_is_not_told_to_the_client(caplog: pytest.LogCaptureFi
         assert "secret" not in refused(answers[1], 500, "internal")
         assert client.get("/healthz").status_code == 200
     assert "secret" in caplog.text
+
+
+def test_a_broken_model_is_a_fault_of_the_service(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Network):
+        def run(self, names: list[str], inputs: dict[str, Any]) -> list[Any]:
+            made = dict(zip(names, super().run(names, inputs), strict=True))
+            return [each + 99 if name == "upos" else each for name, each in made.items()]
+
+    app = create_app(parsers={"en": make_parser(Broken())})
+    with TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
+        for more in ({}, {"k": 2, "constraints": [{"root": 1}]}):
+            answer = client.post("/v1/parse", json={"words": [["a", "b"]], **more})
+            assert "no-such-folder" not in refused(answer, 500, "internal")
+    assert "no-such-folder" in caplog.text
+
+
+def test_the_chart_has_a_limit_of_its_own() -> None:
+    options = ServerOptions(max_exact=400, max_work=1e6)
+    with TestClient(create_app(options, parsers={"en": make_parser()}), base_url="http://127.0.0.1") as client:
+        request = {"words": [["a"] * 151], "constraints": [{"root": 1}], "k": 2}
+        assert "(limit: 150 words)" in refused(client.post("/v1/parse", json=request), 413, "sentence_too_long")
 
 
 def test_the_queue_is_worked_off_when_closed() -> None:

@@ -4,7 +4,11 @@ A command is imported when it is called, so that each starts fast.
 """
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ import click
 
 from hexatagger import __version__
 from hexatagger.errors import HexataggerError
+from hexatagger.formats.files import remove_temporary
 
 COMMANDS = {
     "parse": "parse:parse",
@@ -38,18 +43,15 @@ COMMANDS = {
 class _Commands(click.Group):
     """A group that prints expected errors in one line and imports a command when it is called."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the arguments; --help and --version print here."""
+        with _errors_on_one_line():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, context: click.Context) -> Any:
-        """Run the command; expected errors, and those of files and streams, are one line."""
-        try:
+        """Run the command."""
+        with _errors_on_one_line(), _tidy_on_sigterm():
             return super().invoke(context)
-        except HexataggerError as error:
-            raise click.ClickException(str(error)) from error
-        except BrokenPipeError:
-            raise  # click ends quietly
-        except OSError as error:
-            _drop_output()
-            place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-            raise click.ClickException(f"{place}{error.strerror or error}") from error
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -62,6 +64,43 @@ class _Commands(click.Group):
         module, attribute = COMMANDS[name].split(":")
         found: click.Command = getattr(import_module(f"hexatagger.cli.{module}"), attribute)
         return found
+
+
+@contextmanager
+def _errors_on_one_line() -> Iterator[None]:
+    """Turn expected errors, and those of files and streams, into errors that click prints on one line."""
+    try:
+        yield
+    except HexataggerError as error:
+        raise click.ClickException(str(error)) from error
+    except BrokenPipeError:
+        raise  # click ends quietly
+    except OSError as error:
+        _drop_output()
+        place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        raise click.ClickException(f"{place}{error.strerror or error}") from error
+
+
+@contextmanager
+def _tidy_on_sigterm() -> Iterator[None]:
+    """Remove temporary files when SIGTERM arrives, and end by that signal."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    process = os.getpid()
+
+    def stop(*_: object) -> None:
+        # subtle: nothing is unwound, as flushing output may wait forever for a reader
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if os.getpid() == process:  # not in a fork
+            remove_temporary()
+        signal.raise_signal(signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _drop_output() -> None:

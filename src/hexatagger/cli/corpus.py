@@ -59,6 +59,8 @@ def corpus(
     """
     if "-" in files:
         raise ConfigError("corpus does not read standard input: name files, folders or patterns")
+    if not output:
+        raise ConfigError("the output has no name: name a folder for the shards")
     from hexatagger.integrations.ray import CorpusOptions, parse_files
     from hexatagger.parsing.options import ParseOptions
 

@@ -22,6 +22,8 @@ def open_resumable(output: str, made_with: dict[str, Any], *, json_lines: bool) 
     """
     if Path(output).is_dir():
         raise FormatError("is a directory: name a file", source=output)
+    if Path(output).exists() and not Path(output).is_file():  # a device would be replaced
+        raise FormatError("is a device or pipe: --resume needs a plain file", source=output)
     partial, record = Path(f"{output}.partial"), Path(f"{output}.partial.json")
     with writing(partial), partial.open("ab+") as raw:
         # subtle: another process may have finished between opening and locking, and renamed the file

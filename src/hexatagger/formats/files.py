@@ -31,6 +31,8 @@ LOG = logging.getLogger("hexatagger")
 
 LONGEST_LINE = 1 << 26
 """The greatest length of a line in bytes, so that memory stays bounded."""
+_LOCK = ".lock"
+_temporary: set[Path] = set()  # what this process has to remove
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -48,13 +50,25 @@ def read_text(file: File) -> Iterator[str]:
         for raw in _bounded(stream):
             number += 1
             if len(raw) > LONGEST_LINE:
-                message = f"the line has more than {LONGEST_LINE:,} bytes: break it into lines"
-                raise FormatError(message, source=name, line=number)
+                raise _too_long(name, number)
             try:
                 yield raw if isinstance(raw, str) else raw.decode("utf-8")
             except UnicodeDecodeError as error:
                 message = f"byte 0x{error.object[error.start]:02x} is not UTF-8: convert the file to UTF-8"
                 raise FormatError(message, source=name, line=number) from None
+
+
+def read_bytes(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield the lines of an open file with their ends; `name` is for the error if one is too long."""
+    for number, raw in enumerate(cast("Iterator[bytes]", _bounded(stream)), 1):
+        if len(raw) > LONGEST_LINE:
+            raise _too_long(name, number)
+        yield raw
+
+
+def _too_long(name: str, number: int) -> FormatError:
+    message = f"the line has more than {LONGEST_LINE:,} bytes: break it into lines"
+    return FormatError(message, source=name, line=number)
 
 
 @contextlib.contextmanager
@@ -91,8 +105,12 @@ def read_blocks(file: File) -> Iterator[tuple[int, list[str]]]:
     for number, run, closed in runs(read_lines(file)):
         yield number, run
         if not closed:  # only now: if the run is malformed, the reader raises an error and the warning would be noise
-            place = f"{name_of(file)}:{number + len(run) - 1}"
-            LOG.warning("%s: no empty line after the last sentence: the file may be cut off", place)
+            warn_unclosed(f"{name_of(file)}:{number + len(run) - 1}")
+
+
+def warn_unclosed(place: str) -> None:
+    """Log that a file ends without an empty line."""
+    LOG.warning("%s: no empty line after the last sentence: the file may be cut off", place)
 
 
 def runs(lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, list[str], bool]]:
@@ -152,7 +170,8 @@ def open_output(file: File) -> Iterator[IO[str]]:
         return
     stream = _text(cast("IO[bytes]", target))
     try:
-        yield stream
+        with _encoding("<stdout>" if file == "-" else name_of(file)):
+            yield stream
         stream.flush()
     finally:
         stream.detach()  # subtle: closing the wrapper would close a stream that is not ours
@@ -177,28 +196,91 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         target = Path(os.path.realpath(place)) if place.is_symlink() else place  # noqa: PTH: resolve() fails on loops
         prefix = _part_prefix(target.name)
         for left in target.parent.glob(f"{glob.escape(prefix)}*.part"):
-            with contextlib.suppress(OSError), left.open("rb+") as file:
-                if lock(file):  # no process is writing it
-                    left.unlink()
+            if _is_left(left):
+                left.unlink(missing_ok=True)
         temporary = target.with_name(f"{prefix}{uuid.uuid4().hex[:8]}.part")
-        with temporary.open("xb") as held:
+        with _removed(temporary), temporary.open("xb") as held:
             lock(held)  # says that the file is in use as long as this process lives
-            try:
-                yield temporary
-                _move(temporary, target, keep=place.is_symlink())
-            finally:
-                temporary.unlink(missing_ok=True)
+            yield temporary
+            _move(temporary, target, keep=place.is_symlink())
+
+
+@contextlib.contextmanager
+def temporary_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give an empty folder beside `path` to make something in; it is removed at the end.
+
+    Those that killed processes left for the same `path` are removed at the start.
+    """
+    place = Path(path)
+    prefix = _part_prefix(place.name)
+    for left in place.parent.glob(f"{glob.escape(prefix)}*.parts"):
+        if _is_left(left / _LOCK):
+            shutil.rmtree(left, ignore_errors=True)
+    temporary = place.with_name(f"{prefix}{uuid.uuid4().hex[:8]}.parts")
+    inner = temporary / "folder"
+    with _removed(temporary):
+        with writing(path):
+            inner.mkdir(parents=True)
+            held = (temporary / _LOCK).open("xb")
+        with held:
+            lock(held)  # says that the folder is in use as long as this process lives
+            yield inner
+
+
+@contextlib.contextmanager
+def _removed(path: Path) -> Iterator[None]:
+    """Remove a temporary file or folder at the end, or when the process is told to end."""
+    _temporary.add(path)
+    try:
+        yield
+    finally:
+        _remove(path)
+        _temporary.discard(path)
+
+
+def remove_temporary() -> None:
+    """Remove the temporary files and folders of this process, which is about to end."""
+    for path in list(_temporary):
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _is_left(path: Path) -> bool:
+    """Say whether the process that made a temporary file is gone."""
+    try:
+        with path.open("rb+") as file:
+            return lock(file)
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn an OSError into a FormatError that names the file."""
     try:
-        yield
+        with _encoding(os.fspath(path)):
+            yield
     except BrokenPipeError:
         raise
     except OSError as error:
         raise FormatError(f"cannot be written: {error.strerror or error}", source=os.fspath(path)) from None
+
+
+@contextlib.contextmanager
+def _encoding(name: str) -> Iterator[None]:
+    """Turn text that UTF-8 cannot hold into a FormatError."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        text = error.object[max(0, error.start - 20) : error.end]
+        raise FormatError(f"cannot be written: {text!r} has half of a surrogate pair", source=name) from None
 
 
 def lock(file: IO[bytes]) -> bool:

@@ -1,12 +1,12 @@
 """A trained model → the folder to pass on: only what running needs, with the scores of just that in its card."""
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 from hexatagger.errors import ConfigError, check_choice
+from hexatagger.formats.files import temporary_folder, writing
 from hexatagger.formats.text import ud_text
 from hexatagger.model.card import Kept, Packaged, update_card
 from hexatagger.model.folder import (
@@ -52,10 +52,9 @@ def package(
         raise ConfigError(f"{source} has no {network}: make it with hexatagger export {source} --dev FILE")
     for folder in {source, segmenter or source}:
         check_links(folder)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent) as place:
-        trial = Path(place) / "model"
-        trial.mkdir()
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(out) as trial:
         for name in RUNNING_FILES:
             origin = segmenter if segmenter is not None and name in SEGMENTER_FILES else source
             if (origin / name).is_file() and name not in set(_NETWORK.values()) - {network}:
@@ -79,5 +78,6 @@ def package(
             text = scores(parser.parse(ud_text(dev)), "Tokens", "Sentences", "Words", *_SCORES)
         found = Packaged(precision, words, text, command)
         update_card(trial, package=found)
-        trial.rename(out)
+        with writing(out):
+            trial.rename(out)
     return found

@@ -8,7 +8,8 @@ becomes several overlapping windows; every word is kept from the window in which
 import itertools
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -108,7 +109,9 @@ class Pieces:
         known = self._known  # subtle: never emptied, only replaced, so that no thread loses what it looks up below
         new = list({word for word in words if word not in known})
         if new:
-            cut = self._tokenizer.encode_batch([[word] for word in new], is_pretokenized=True, add_special_tokens=False)
+            singles = [[_check(word)] for word in new]
+            with _tokenizing():
+                cut = self._tokenizer.encode_batch(singles, is_pretokenized=True, add_special_tokens=False)
             # subtle: a word that is too long for a window keeps its first and last pieces
             half = self._room // 4
             for word, encoding in zip(new, cut, strict=True):
@@ -162,12 +165,22 @@ class Grams:
 
 @lru_cache(maxsize=_CACHE)
 def _gram_ids(text: str, buckets: int) -> Numbers:
+    _check(text)
     if len(text) > _LONGEST:
         text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
     text = f"\x02{text}\x03"
     grams = [f"={text}", *(text[i : i + n] for n in _GRAMS for i in range(len(text) - n + 1))]
     # subtle: crc32, because Python's own hash of a string differs from run to run
     return np.array([1 + zlib.crc32(gram.encode()) % (buckets - 1) for gram in grams], np.int64)
+
+
+def _check(word: str) -> str:
+    """Return a word, unless it is not Unicode text."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise FormatError(f"the word {word[:80]!r} has half of a surrogate pair: it is not Unicode text") from None
+    return word
 
 
 def make_cutter(config: ModelConfig, tokenizer: str | None, pieces: PieceConfig | None) -> Pieces | Grams:
@@ -228,7 +241,8 @@ def read_config(tokenizer_json: str, *, limit: int, pad: int | None = None, unkn
     The special pieces are those that its post-processor adds, so every family of encoders is treated alike.
     """
     tokenizer = _tokenizer(tokenizer_json)
-    encoding = tokenizer.encode(["a"], is_pretokenized=True, add_special_tokens=True)
+    with _tokenizing():
+        encoding = tokenizer.encode(["a"], is_pretokenized=True, add_special_tokens=True)
     inside = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
     if not inside:
         raise FormatError("cuts the word 'a' into no piece at all", source="tokenizer.json")
@@ -269,10 +283,17 @@ def word_tokenizer(tokenizer_json: str) -> str:
 def _tokenizer(tokenizer_json: str) -> "Tokenizer":
     from tokenizers import Tokenizer
 
-    try:
+    with _tokenizing():
         tokenizer = Tokenizer.from_str(tokenizer_json)
         tokenizer.no_padding()  # subtle: a file could ask for padding of any length, and so for any amount of memory
         tokenizer.no_truncation()
         return tokenizer
+
+
+@contextmanager
+def _tokenizing() -> Iterator[None]:
+    """Turn the errors of a tokenizer, some of which appear only with certain words, into a FormatError."""
+    try:
+        yield
     except Exception as error:  # tokenizers raises bare Exception
         raise FormatError(f"is not a tokenizer: {error}", source="tokenizer.json") from None

@@ -43,7 +43,7 @@ _REFUSALS = {
     421: "The request names a host that the service does not answer for.",
     422: "A field is unknown, missing or wrong, or constraints contradict one another.",
     429: "Too many requests are waiting: try again after `Retry-After` seconds.",
-    500: "An error in the service.",
+    500: "An error in the service or in its model: its log says more.",
     503: "The request took too long, or the service is shutting down.",
 }
 _AMBIGUOUS = ["I", "saw", "the", "man", "with", "the", "telescope"]
@@ -102,8 +102,7 @@ class Service:
             parser = self._parsers[name] if self._parsers is not None else load(folder, threads=threads)
             self.batchers[name] = Batcher(name, parser, self.options, self.metrics)
         yield
-        for batcher in self.batchers.values():
-            await run_in_threadpool(batcher.close)
+        await asyncio.gather(*(run_in_threadpool(batcher.close) for batcher in self.batchers.values()))
 
     async def parse(self, request: Request) -> Response:
         """Parse text, words or CoNLL-U."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from hexatagger.decode import Constraints
-from hexatagger.errors import ConfigError, ConstraintError, HexataggerError
+from hexatagger.errors import ConfigError, ConstraintError
 from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from hexatagger.server.cost import check_cost
@@ -188,11 +188,9 @@ class Batcher:
 
 
 def _told(error: Exception) -> Exception:
-    """Turn an error in the request into a refusal; other errors are bugs of ours and are logged."""
+    """Turn an error in the request into a refusal; others are faults of the model or of ours, and are only logged."""
     if isinstance(error, ConstraintError):
         return Refused(422, "contradiction", str(error), field="constraints")
-    if isinstance(error, HexataggerError):
-        return Refused(422, "invalid", str(error))
     if not isinstance(error, Refused):
         _log.error("a request failed", exc_info=error)
     return error

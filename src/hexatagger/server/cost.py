@@ -8,7 +8,7 @@ ordinary server; they bound what one request can take.
 from collections.abc import Sequence
 
 from hexatagger.decode import chart_cost
-from hexatagger.decode.limits import EXACT_HEADS
+from hexatagger.decode.limits import CHART, EXACT_HEADS
 from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from hexatagger.server.options import ServerOptions
@@ -26,10 +26,11 @@ def check_cost(task: ParseTask, sentences: Sequence[Sentence], parser: Parser, o
         message = f"constraints for {len(constraints)} sentences, but there are {len(sentences)}"
         raise Refused(422, "invalid", message, field="constraints")
     longest = max(map(len, sentences), default=0)
-    if longest > options.max_exact and (request.probabilities or request.k > 1 or any(constraints)):
+    limit = min(options.max_exact, CHART) if any(constraints) else options.max_exact
+    if longest > limit and (request.probabilities or request.k > 1 or any(constraints)):
         message = (
             f"a sentence of {longest} words is too long for probabilities, k and constraints "
-            f"(limit: {options.max_exact} words): ask for the best tree only"
+            f"(limit: {limit} words): ask for the best tree only"
         )
         raise Refused(413, "sentence_too_long", message)
     seconds = _seconds(task, sentences, parser)

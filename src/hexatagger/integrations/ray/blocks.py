@@ -3,22 +3,25 @@
 A block starts where a sentence starts in any case: plain text is cut before a paragraph that follows an empty line,
 text with one sentence per line before a line, CoNLL-U before a sentence, JSON lines before a line, Parquet at a row.
 So the output of a file's blocks, concatenated, is the output of the file, offsets included. A block of a compressed
-file is reached by decompressing everything before it, which costs little compared to parsing.
+file is reached by decompressing everything before it, which costs little compared to parsing. A block is in memory as a
+whole: a text without any empty line is one block.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from hexatagger.errors import ConfigError, FormatError, needs
-from hexatagger.formats.files import open_binary, reading
+from hexatagger.formats.files import open_binary, read_bytes, reading, warn_unclosed
 from hexatagger.formats.text import VISIBLE, Source
 
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
 _PACKED = (".gz", ".xz")
+_TREES = ("conllu", "conllx")
 _CONLLU = (".conllu", ".conll", ".conllx")
 _MAGIC = re.compile(r"[*?[]")
 
@@ -47,8 +50,10 @@ def find_files(patterns: Iterable[str], *, outside: Path) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     for pattern in patterns:
-        root, paths = _matching(pattern)
-        paths = [path for path in paths if not path.resolve().is_relative_to(outside.resolve())]
+        root, matching = _matching(pattern)
+        paths = [path for path in matching if not path.resolve().is_relative_to(outside.resolve())]
+        if matching and not paths:
+            raise ConfigError(f"{pattern} is in the output folder {outside}: name another output folder")
         if not paths:
             raise FormatError("no such file: correct the path or the pattern", source=pattern)
         for path in paths:
@@ -82,7 +87,7 @@ def suffix(path: Path) -> str:
 
 def check_source(path: Path, source: Source) -> None:
     """Raise ConfigError if the name of a file contradicts the format to read it as."""
-    if suffix(path) in _CONLLU and source not in ("conllu", "conllx"):
+    if suffix(path) in _CONLLU and source not in _TREES:
         raise ConfigError(f"{path} is CoNLL-U, but would be read as {source}: add --from conllu")
 
 
@@ -102,22 +107,34 @@ def cut_file(name: str, path: Path, source: Source, size: int) -> list[Block]:
     blocks = [Block(name, str(path), 0, 0, None)]
     place = characters = 0
     seen, before = False, ""  # whether there was a word yet; the previous line
+    number = 0
     with reading(str(path)), open_binary(path, "rb") as stream:
         if path.suffix not in _PACKED and path.stat().st_size <= size:
+            if kind in _TREES and not _is_closed(stream):
+                warn_unclosed(str(path))
             return blocks
-        for number, raw in enumerate(stream, 1):
+        for number, raw in enumerate(read_bytes(stream, str(path)), 1):
             text = raw.decode("utf-8", "replace")
             if place - blocks[-1].start >= size and seen and _may_start(kind, before, text):
                 blocks[-1] = blocks[-1]._replace(end=place)
                 blocks.append(Block(name, str(path), len(blocks), place, None, characters, number))
             seen = seen or VISIBLE.search(text) is not None
             place, characters, before = place + len(raw), characters + len(text), text
+    if kind in _TREES and before.rstrip("\r\n"):
+        warn_unclosed(f"{path}:{number}")
     return blocks
+
+
+def _is_closed(stream: IO[bytes]) -> bool:
+    """Say whether a file ends with an empty line, or is empty."""
+    stream.seek(-min(4, stream.seek(0, io.SEEK_END)), io.SEEK_END)
+    end = stream.read().replace(b"\r", b"")
+    return not end.strip(b"\n") or end.endswith(b"\n\n")
 
 
 def _may_start(kind: str, before: str, line: str) -> bool:
     """Return whether a block may start with this line, given the line before it."""
-    if kind in ("conllu", "conllx"):
+    if kind in _TREES:
         return not before.rstrip("\r\n") and bool(line.rstrip("\r\n"))
     # subtle: spaces at the start of a line belong to the break before it, so no block of plain text starts with them
     return kind == "jsonl" or bool(VISIBLE.match(line) and (kind != "text" or not VISIBLE.search(before)))

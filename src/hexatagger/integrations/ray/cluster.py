@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from hexatagger.parsing.parser import load
 if TYPE_CHECKING:
     from ray.data import ActorPoolStrategy
 
+_SECONDS = 10.0  # for connecting to a cluster
 _STORE = 256 << 20  # bytes of shared memory of our own cluster: nothing large goes through it
 
 
@@ -37,16 +39,30 @@ def connected(address: str | None = None) -> Iterator[None]:
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": _STORE} if place == "local" else {}
     # Ray warns about every pool of actors on standard error, and about being told not to.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    _check_reachable(place)
     try:
         with _silence():
             ray.init(address=place, log_to_driver=False, logging_level=logging.ERROR, **own)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ConfigError(f"the cluster at '{place}' cannot be reached: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # Ray raises bare Exception if a busy machine does not start it within 30 seconds
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        problem = "Ray cannot be started here" if own else f"the cluster at '{place}' cannot be reached"
+        raise ConfigError(f"{problem}: {reason}") from None
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _check_reachable(place: str) -> None:
+    """Raise ConfigError if nobody listens at HOST:PORT: Ray itself would try for many minutes."""
+    host, _, port = place.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS).close()
+        except (OSError, OverflowError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ConfigError(f"the cluster at '{place}' cannot be reached: {reason}") from None
 
 
 @contextmanager

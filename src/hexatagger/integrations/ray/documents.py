@@ -64,11 +64,9 @@ def read_documents(
 
 
 def _trees(lines: list[str], source: Source, first: int) -> Iterator[Document]:
-    """Yield the sentences of a plain CoNLL-U file."""
-    for number, run, closed in runs((line.rstrip("\r") for line in lines), first):
+    """Yield the sentences of a plain CoNLL-U file; if the last one is not closed, `cut_file` has said so."""
+    for number, run, _ in runs((line.rstrip("\r") for line in lines), first):
         try:
-            if not closed:
-                raise FormatError("the last sentence is not closed by an empty line: the file may be cut off")
             for place, line in enumerate(run, number):
                 if byte := find_not_utf8(line):
                     raise FormatError(f"{byte}: convert the file to UTF-8", line=place)

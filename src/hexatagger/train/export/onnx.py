@@ -12,7 +12,6 @@ import contextlib
 import io
 import logging
 import math
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hexatagger.errors import ConfigError, FormatError
+from hexatagger.formats.files import temporary_folder
 from hexatagger.model.config import CHARACTERS
 from hexatagger.model.folder import DEPRELS, NETWORK, NETWORK_INT8, write_folder
 from hexatagger.parsing.choose import arc_features
@@ -63,8 +63,7 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
     model = load_model(folder)
     whole = to_onnx(model)
     las = las_int8 = None
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        trial = Path(place)
+    with temporary_folder(folder / NETWORK) as trial:
         write_folder(replace(model, path=trial))
         onnx.save(whole, trial / NETWORK)
         if model.network.deprels is not None:
