@@ -21,7 +21,8 @@ from unittest import mock
 from hexatagger import read_conllu
 from hexatagger.formats.text import restore
 from hexatagger.model.registry import find_model
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from results import save, treebank
 

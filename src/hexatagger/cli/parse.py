@@ -17,6 +17,7 @@ from hexatagger.cli.options import (
     parsing,
     progress_bar,
     source_option,
+    threads_option,
 )
 from hexatagger.errors import ConfigError
 from hexatagger.formats.files import LONGEST_LINE, File, find_not_utf8, open_binary, open_output, read_text
@@ -40,6 +41,7 @@ Output = Literal["tree", "conllu", "json", "tags", "svg", "html"]
 @output_option
 @parsing
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to parse with.")
+@threads_option
 @click.option("--resume", is_flag=True, help="Keep finished work in OUTPUT.partial, and continue from there.")
 def parse(
     text: tuple[str, ...],
@@ -53,6 +55,7 @@ def parse(
     probabilities: bool,
     k: int,
     workers: int,
+    threads: int | None,
     resume: bool,
 ) -> None:
     """Parse TEXT, files or standard input.
@@ -71,20 +74,23 @@ def parse(
     for each in text:
         if byte := find_not_utf8(each):
             raise ConfigError(f"TEXT: {byte}; convert it, or use a UTF-8 terminal")
+    from hexatagger.parsing.load import load
     from hexatagger.parsing.options import ParseOptions
-    from hexatagger.parsing.parser import load
-    from hexatagger.parsing.workers import parse_parallel
 
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
     chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
-    parser = load(model, threads=1 if workers > 1 else None)
+    parser = load(model, threads=1 if workers > 1 else threads)
     names = list(files) or ([] if text else ["-"])
     watched = {name: _Watched(name) for name in files if name != "-"}
     sentences = _sentences(parser, source, text, [cast("File", watched.get(name, name)) for name in names])
 
     def parsed(done: int = 0) -> "Iterator[Sentence]":
         todo = itertools.islice(sentences, done, None)
-        found = parse_parallel(model, todo, workers=workers, **options) if workers > 1 else parser.pipe(todo, **options)
+        found = parser.pipe(todo, **options)
+        if workers > 1:
+            from hexatagger.parsing.workers import parse_parallel
+
+            found = parse_parallel(model, todo, workers=workers, threads=threads, **options)
         if watched and is_terminal(sys.stderr):
             found = _shown(found, list(watched.values()))
         return found if chosen == "json" else (tree for each in found for tree in (each, *each.alternatives))

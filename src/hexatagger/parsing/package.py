@@ -10,7 +10,7 @@ from hexatagger.errors import ConfigError, check_choice
 from hexatagger.formats.text import ud_text
 from hexatagger.model.card import Kept, Packaged, update_card
 from hexatagger.model.folder import NETWORK, NETWORK_INT8, RUNNING_FILES, SEGMENTER_FILES, check_links, has_segmenter
-from hexatagger.parsing.parser import load
+from hexatagger.parsing.load import load
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 

@@ -27,7 +27,8 @@ from torch import Tensor, nn
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.model.config import CHARACTERS
 from hexatagger.model.folder import NETWORK, NETWORK_INT8, write_folder
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.pieces import stack_windows
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
