@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 from hexatagger.errors import check_choice
 from hexatagger.model.folder import network_file, read_folder
-from hexatagger.model.onnx import open_session
+from hexatagger.model.onnx import open_session, runtime
 from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.options import Precision
 
@@ -30,6 +30,7 @@ def load(
     """
     check_choice("precision", precision, get_args(Precision))
     path = find_model(model)
+    runtime()  # imported here, so that two threads never wait for the modules of each other
     with ThreadPoolExecutor(1) as pool:
         session = pool.submit(lambda: open_session(network_file(path, precision), providers=providers))
         from hexatagger.parsing.network import OnnxNetwork
