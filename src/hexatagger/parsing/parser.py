@@ -9,7 +9,7 @@ threads (see `model.threads`). A Parser may be used by several threads at once.
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import chain, islice, repeat
+from itertools import chain, islice, repeat, takewhile
 from typing import Unpack, get_args, overload
 
 import numpy as np
@@ -31,6 +31,7 @@ from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
 _POOL = 16  # batches' worth of sentences that are sorted into batches together
+_FIRST = (4, 8)  # the same at the start, where other threads wait for the caller to segment the first sentences
 
 
 class Parser:
@@ -114,7 +115,8 @@ class Parser:
                 message = f"{len(constraints)} constraints for {len(sentences)} sentences: give one each, or None"
                 raise ConfigError(message)
         stream, known = iter(sentences), iter(constraints) if constraints else repeat(None)
-        parts = iter(lambda: list(islice(stream, batch_size * _POOL)), [])
+        sizes = chain(_FIRST if self.network.threads.count > 1 else (), repeat(_POOL))
+        parts = takewhile(bool, (list(islice(stream, batch_size * size)) for size in sizes))
         pools = ((part, list(islice(known, len(part)))) for part in parts)
         options = ParseOptions(probabilities=probabilities, k=k, keep=keep, respect=respect, batch_size=batch_size)
         return list(chain.from_iterable(self._parse_pools(pools, **options)))
