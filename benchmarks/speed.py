@@ -180,19 +180,24 @@ def main() -> None:
     _, _, alone = with_network(parser, lambda: parser.parse_sentences(bare[::8], batch_size=1))
     taken, ratios = with_threads(parsers, bare, text)
     command, imports = first_tree(model)
-    figures: dict[str, Any] = {
-        "file": FILE,
-        "sentences": len(gold),
-        "words": words,
+    file = {"file": FILE, "sentences": len(gold), "words": words}
+    by_threads = {
         "words_per_second": {kind: {n: round(words / each) for n, each in by.items()} for kind, by in taken.items()},
         "two_threads_to_one": {kind: round(by["1"] / by["2"], 2) for kind, by in taken.items()},
         "text_to_words": {n: round(taken["text"][n] / each, 3) for n, each in taken["words"].items()},
         "latency_ms": latency(parsers, bare),
+        "peak_megabytes": {str(threads): round(peak(model, threads)) for threads in THREADS},
+    }
+    save("threads", file | by_threads, ("numpy", "onnxruntime"))
+    fastest = {kind: min(by.values()) for kind, by in taken.items()}
+    figures: dict[str, Any] = file | {
+        "sentences_per_second": round(len(gold) / fastest["words"]),
+        "words_per_second": round(words / fastest["words"]),
+        "text_words_per_second": round(words / fastest["text"]),
         "from_words_to_network": round(ratios["words"], 3),
         "from_text_to_network": round(ratios["text"], 3),
         "first_tree_seconds": round(command, 3),
         "first_tree_to_imports": round(command / imports, 2),
-        "peak_megabytes": {str(threads): round(peak(model, threads)) for threads in THREADS},
     }
     runs = networks(model)
     for suffix, inputs in (("", batches), ("_alone", alone)) if len(runs) > 1 else ():
@@ -202,7 +207,7 @@ def main() -> None:
         if "torch" in compare and "fp32" in compare:
             figures[f"fp32_to_torch{suffix}"] = round(compare["torch"] / compare["fp32"], 2)
     save("speed", figures, ("numpy", "onnxruntime", "torch"))
-    print(figures)
+    print(by_threads, figures)
 
 
 if __name__ == "__main__":
