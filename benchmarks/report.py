@@ -127,7 +127,7 @@ def threads() -> str:
     return (
         table(["", *(f"{each} thread{'s' * (each != '1')}" for each in numbers)], rows)
         + f"\nTwo threads are {factors['words']:.2f} times as fast as one from words and {factors['text']:.2f} times "
-        f"from raw text, with the same output. EWT dev, best of several rounds in turn, load {result['machine']['load']}. "
+        f"from raw text, with the same output. EWT dev, best of several rounds, load {result['machine']['load']}. "
         f"`{result['command']}`\n"
     )
 
