@@ -24,7 +24,8 @@ from hexatagger.formats.files import replacing
 from hexatagger.model.registry import find_model
 from hexatagger.model.temperature import Temperature
 from hexatagger.parsing.calibrate import Judged, Reliability, cross_judged, fit_temperature, judge, reliability
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from results import ROOT, save, treebank
 from speed import in_turns

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 
 from hexatagger import read_conllu
-from hexatagger.parsing.parser import load
+from hexatagger.parsing.load import load
 from hexatagger.sentence import Sentence
 from results import megabytes, save, treebank
 

@@ -8,7 +8,7 @@ import sys
 from hexatagger import read_conllu
 from hexatagger.formats.text import ud_text
 from hexatagger.model.registry import find_model
-from hexatagger.parsing.parser import load
+from hexatagger.parsing.load import load
 from hexatagger.scoring.evaluate import evaluate
 from results import save, treebank
 

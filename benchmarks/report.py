@@ -119,14 +119,33 @@ def speed() -> str:
     rows = [
         ["parsing words", "the network alone", result["from_words_to_network"]],
         ["parsing raw text", "the network alone", result["from_text_to_network"]],
-        ["32 bits", "8 bits", result["int8_to_fp32"]],
-        [f"32 bits, {alone}", "8 bits", result["int8_to_fp32_alone"]],
-        ["torch", "ONNX Runtime in 32 bits", result["fp32_to_torch"]],
-        [f"torch, {alone}", "ONNX Runtime in 32 bits", result["fp32_to_torch_alone"]],
+        ["32 bits", "8 bits", result.get("int8_to_fp32")],
+        [f"32 bits, {alone}", "8 bits", result.get("int8_to_fp32_alone")],
+        ["torch", "ONNX Runtime in 32 bits", result.get("fp32_to_torch")],
+        [f"torch, {alone}", "ONNX Runtime in 32 bits", result.get("fp32_to_torch_alone")],
         ["the first tree in a shell", imports, result["first_tree_to_imports"]],
     ]
-    cells = [[one, other, f"{factor:.2f}"] for one, other, factor in rows]
+    cells = [[one, other, f"{factor:.2f}"] for one, other, factor in rows if factor is not None]  # only 8 bits shipped
     return table(["", "takes longer than", "by a factor of"], cells) + f"\nEWT dev, measured in one run. {rate()}"
+
+
+def threads() -> str:
+    result = load("threads")
+    numbers = list(result["peak_megabytes"])
+    rows = [
+        ["words/s, from words", *(f"{result['words_per_second']['words'][each]:,}" for each in numbers)],
+        ["words/s, from raw text", *(f"{result['words_per_second']['text'][each]:,}" for each in numbers)],
+        ["time from raw text / from words", *(f"{result['text_to_words'][each]:.2f}" for each in numbers)],
+        ["a sentence by itself, ms", *(f"{result['latency_ms'][each]:.1f}" for each in numbers)],
+        ["peak memory, MB", *(str(result["peak_megabytes"][each]) for each in numbers)],
+    ]
+    factors = result["two_threads_to_one"]
+    return (
+        table(["", *(f"{each} thread{'s' * (each != '1')}" for each in numbers)], rows)
+        + f"\nTwo threads are {factors['words']:.2f} times as fast as one from words and {factors['text']:.2f} times "
+        f"from raw text, with the same output. EWT dev, best of several rounds, load {result['machine']['load']}. "
+        f"`{result['command']}`\n"
+    )
 
 
 def memory() -> str:
@@ -453,6 +472,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "model": model,
     "rate": rate,
     "speed": speed,
+    "threads": threads,
     "efficiency": efficiency,
     "install": install,
     "corpora": corpora,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hexatagger.formats.files import replacing
+from hexatagger.model.threads import allowed_cores
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -31,7 +32,7 @@ def save(name: str, figures: dict[str, Any], packages: tuple[str, ...] = ("numpy
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": {
             "processor": _processor(),
-            "cores": os.cpu_count(),
+            "cores": allowed_cores(),
             "load": round(os.getloadavg()[0], 2),
             "python": platform.python_version(),
             **{package: _version(package) for package in packages},

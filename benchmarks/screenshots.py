@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from hexatagger.parsing.parser import load
+from hexatagger.parsing.load import load
 from hexatagger.server import ServerOptions, create_app, open_socket
 from results import ROOT
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import results
 from hexatagger.formats.conllu import read_conllu
-from hexatagger.parsing.parser import load
+from hexatagger.parsing.load import load
 from hexatagger.sentence import Sentence
 
 CLIENTS = (1, 8, 32, 128)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from common import Block, Driver, Tree, blocks, say
 
 from hexatagger.model.registry import find_model
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 
 

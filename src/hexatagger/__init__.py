@@ -27,7 +27,8 @@ from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
 if TYPE_CHECKING:
     from hexatagger.decode import Constraints
-    from hexatagger.parsing.parser import Parser, load
+    from hexatagger.parsing.load import load
+    from hexatagger.parsing.parser import Parser
 
 __version__ = "0.1.0"
 
@@ -60,7 +61,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what needs numpy when it is first used, so that reading files does not wait for it."""
-    if module := {"Parser": "parsing.parser", "load": "parsing.parser", "Constraints": "decode"}.get(name):
+    if module := {"Parser": "parsing.parser", "load": "parsing.load", "Constraints": "decode"}.get(name):
         return getattr(importlib.import_module(f"hexatagger.{module}"), name)
     raise AttributeError(f"module 'hexatagger' has no attribute '{name}'")
 

@@ -28,6 +28,16 @@ def run(*arguments: str | Path, text: str | None = None) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments], input=text)
 
 
+def test_any_number_of_threads_writes_the_same(model: Path) -> None:
+    text = "".join(f"Dogs bark{' at cats' * (number % 5)} .\n" for number in range(2500))  # several lists
+    command = ("parse", "--model", model, "--from", "words", "--to", "conllu")
+    one, three = (run(*command, "--threads", str(threads), text=text) for threads in (1, 3))
+    assert one.exit_code == three.exit_code == 0
+    assert one.stdout == three.stdout
+    assert one.stdout.count("# text = Dogs bark") == 2500
+    assert "0 is not in the range x>=1" in run(*command, "--threads", "0", text=text).stderr
+
+
 def test_an_interrupted_run_is_continued(model: Path, data: Path, tmp_path: Path) -> None:
     file, target = data / "example.conllu", tmp_path / "out.conllu"
     partial, record = tmp_path / "out.conllu.partial", tmp_path / "out.conllu.partial.json"

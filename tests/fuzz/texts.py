@@ -10,7 +10,8 @@ import validator
 from fuzz.cases import Counts, check, run_cases
 from hexatagger.formats.conllu import format_sentence, read_conllu
 from hexatagger.formats.text import restore, words_of
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from stand_ins import NOISE, ODD, RULES, SPACED
 

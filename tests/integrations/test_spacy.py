@@ -27,6 +27,7 @@ from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.text import restore
 from hexatagger.integrations.spacy_pipe import HexataggerPipe
 from hexatagger.model.registry import find_model
+from hexatagger.parsing.network import OnnxNetwork, Started
 from onnx_model import write_model
 from strategies import trees
 
@@ -241,13 +242,13 @@ def test_streams_are_parsed_in_batches(nlp: Any, monkeypatch: pytest.MonkeyPatch
     texts = [TEXT, "", "One dog .", "Two dogs sleep . Cats"] * 5
     expected = [values(nlp(text)) for text in texts]
     calls: list[int] = []
-    parse = Parser.parse_sentences
+    start = OnnxNetwork.start
 
-    def counted(self: Parser, sentences: list[Sentence], **options: Any) -> list[Sentence]:
+    def counted(self: OnnxNetwork, sentences: list[Sentence], **options: Any) -> Started:
         calls.append(len(sentences))
-        return parse(self, sentences, **options)
+        return start(self, sentences, **options)
 
-    monkeypatch.setattr(Parser, "parse_sentences", counted)
+    monkeypatch.setattr(OnnxNetwork, "start", counted)
     assert [values(doc) for doc in nlp.pipe(texts, batch_size=10)] == expected
     assert calls == [15, 15]
     assert [context for _, context in nlp.pipe([(text, 1) for text in texts], as_tuples=True)] == [1] * 20

@@ -2,12 +2,16 @@
 
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,6 +130,82 @@ def test_batches_threads_and_company_change_nothing(model: Path, gold: list[Sent
             assert all_of(one.parse_sentences(mixed, batch_size=1, probabilities=more, k=k)) == expected
             assert all_of(two.parse_sentences(mixed[::-1], batch_size=3, probabilities=more, k=k)[::-1]) == expected
             assert all_of(one.parse_sentences([each], probabilities=more, k=k)[0] for each in mixed) == expected
+
+
+def test_threads_share_the_batches_of_a_call(
+    model: Path, gold: list[Sentence], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = hexatagger.load(model, threads=3)
+    expected = all_of(hexatagger.load(model, threads=1).parse_sentences(gold * 9, batch_size=2))
+    run, seen = parser.network.outputs, set[int]()
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        seen.add(threading.get_ident())
+        time.sleep(0.002)
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(parser.network, "outputs", watched)
+    assert all_of(parser.parse_sentences(gold * 9, batch_size=2)) == expected  # three lists, so one is read ahead
+    assert len(seen) == 3
+    seen.clear()
+    parser.parse_sentences(gold[:1])
+    assert seen == {threading.get_ident()}  # a single sentence is not handed to another thread
+
+
+def test_the_network_starts_no_threads(model: Path) -> None:
+    code = """
+import os, sys
+from pathlib import Path
+from hexatagger.model.onnx import open_session, runtime
+runtime()
+before = len(os.listdir("/proc/self/task"))
+session = open_session(Path(sys.argv[1]) / "model.onnx")
+assert len(os.listdir("/proc/self/task")) == before
+"""
+    if not Path("/proc/self/task").exists():
+        pytest.skip("threads are counted in /proc")
+    subprocess.run([sys.executable, "-c", code, str(model)], check=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_parser_works_in_a_forked_process(model: Path) -> None:
+    code = """
+import os, sys, hexatagger
+parser = hexatagger.load(sys.argv[1], threads=2)
+words = [["She", "reads"], ["Dogs", "bark", "loudly"], ["Go"]] * 9
+parse = lambda: [sentence.to_conllu() for sentence in parser.parse_words(words, batch_size=2)]
+expected = parse()
+child = os.fork()
+if not child:
+    os._exit(7 * (parse() == expected))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert parse() == expected
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code, str(model)], check=True, timeout=120)
+
+
+def test_errors_in_other_threads_and_in_the_input(model: Path, gold: list[Sentence]) -> None:
+    parser = hexatagger.load(model, threads=2)
+    run, failing = parser.network.outputs, Sentence.from_words(["x"] * 30)
+
+    def broken(inputs: Any, **options: Any) -> Any:
+        if inputs["lengths"][0] == 30:
+            raise FormatError("does not fit", source="model.onnx")
+        return run(inputs, **options)
+
+    parser.network.outputs = broken  # type: ignore[method-assign]
+    for place in (0, 40, 80):
+        with pytest.raises(FormatError, match="does not fit"):
+            parser.parse_sentences([*(gold * 8)[:place], failing, *gold], batch_size=1)
+
+    def stream() -> Iterator[Sentence]:
+        yield from gold * 4
+        raise FormatError("ends early", source="input")
+
+    made = parser.pipe(stream(), batch_size=2)  # 32 sentences are parsed at once
+    assert list(itertools.islice(made, 32)) == parser.parse_sentences((gold * 4)[:32])
+    with pytest.raises(FormatError, match="ends early"):
+        list(made)
 
 
 def test_eight_threads_on_one_parser(parser: Parser, gold: list[Sentence]) -> None:

@@ -8,7 +8,8 @@ import pytest
 import validator
 from hexatagger.formats.conllu import format_sentence, read_conllu
 from hexatagger.formats.text import words_of
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 
 TEXT = "She reads  old papers.\tHe doesn't.\r\n\r\nAnna's  dog?\x0cNo!\u2029(10\u00a0000) \u200b 👍🏽\n\n#_| x\n"

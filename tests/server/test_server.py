@@ -29,7 +29,8 @@ from starlette.testclient import TestClient
 from conftest import ROOT
 from hexatagger.cli import main
 from hexatagger.formats.conllu import read_conllu
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 from hexatagger.server import ServerOptions, create_app

@@ -74,7 +74,7 @@ def evaluate(
     if system is None:
         from hexatagger.formats.conllu import read_conllu
         from hexatagger.formats.text import ud_text
-        from hexatagger.parsing.parser import load
+        from hexatagger.parsing.load import load
         from hexatagger.scoring.evaluate import evaluate as score
 
         parser = load(model or "")

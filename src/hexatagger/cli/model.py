@@ -49,7 +49,7 @@ def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
     """
     from hexatagger.parsing.calibrate import calibrate as find
     from hexatagger.parsing.calibrate import calibrate_folder
-    from hexatagger.parsing.parser import load
+    from hexatagger.parsing.load import load
 
     dev = read_gold(dev_files)
     found = calibrate_folder(model, dev) if store else find(load(model), dev)

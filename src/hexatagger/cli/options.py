@@ -56,6 +56,9 @@ output_option = click.option(
 model_option = click.option(
     "--model", default="en", show_default=True, help="Folder of a model, or en: the one inside the package."
 )
+threads_option = click.option(
+    "--threads", type=click.IntRange(1), help="Threads per process.  [default: the cores it may use, shared by workers]"
+)
 roots_option = choice(
     "--roots",
     of=["one", "attach"],

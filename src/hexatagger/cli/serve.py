@@ -2,6 +2,7 @@
 
 import click
 
+from hexatagger.cli.options import threads_option
 from hexatagger.errors import ConfigError
 
 
@@ -16,6 +17,7 @@ from hexatagger.errors import ConfigError
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all machines.")
 @click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 picks a free one.")
 @click.option("--workers", default=1, show_default=True, help="Number of processes, each with its own models.")
+@threads_option
 @click.option(
     "--allow-host",
     "hosts",
@@ -36,6 +38,7 @@ def serve(
     host: str,
     port: int,
     workers: int,
+    threads: int | None,
     hosts: tuple[str, ...],
     cors: tuple[str, ...],
     max_body: int,
@@ -63,6 +66,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
+        threads=threads,
         hosts=hosts,
         cors=cors,
         max_body=max_body,

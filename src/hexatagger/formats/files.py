@@ -8,7 +8,6 @@ Devices and pipes are written to directly.
 import contextlib
 import glob
 import gzip
-import hashlib
 import io
 import logging
 import lzma
@@ -301,6 +300,8 @@ def _part_prefix(name: str) -> str:
     raw = os.fsencode(name)
     if len(raw) <= 200:
         return f".{name}."
+    import hashlib  # only here: it loads OpenSSL
+
     return f".{raw[:150].decode('utf-8', 'ignore')}.{hashlib.sha256(raw).hexdigest()[:16]}."
 
 

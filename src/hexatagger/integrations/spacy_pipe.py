@@ -30,8 +30,9 @@ from hexatagger.integrations.spacy import Range, annotate, read_columns, word_pl
 from hexatagger.model.config import Task
 from hexatagger.model.folder import RUNNING_FILES
 from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.parsing.load import load
 from hexatagger.parsing.options import ParseOptions, Precision
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.sentence import Sentence
 
@@ -85,7 +86,7 @@ class HexataggerPipe:
         """The parser; loaded when it is first needed, and again in each process."""
         here = os.getpid()
         if self._loaded is None or self._loaded[0] != here:
-            # subtle: the threads of ONNX Runtime do not survive a fork; parallel processes need one thread each
+            # subtle: a lock of ONNX Runtime may be held during a fork; parallel processes need one thread each
             threads = self.threads if here == self._home else 1
             self._loaded = here, load(self.model, precision=self.precision, threads=threads)
         return self._loaded[1]
@@ -112,7 +113,7 @@ class HexataggerPipe:
 
     def _parse(self, docs: Sequence[Doc]) -> None:
         """Parse the sentences of several Docs together."""
-        parse = partial(self.parser.parse_sentences, **self.options)
+        parse = partial(self.parser.parse_lists, **self.options)
         found = [(doc, list(self._ranges(doc))) for doc in docs]
         items = (
             ((doc, ranges), [_sentence(doc, places) for span in ranges if (places := word_places(doc, *span))])

@@ -1,4 +1,7 @@
-"""Open networks with ONNX Runtime, for the parser and the segmenter."""
+"""Open networks with ONNX Runtime, for the parser and the segmenter.
+
+A session uses one thread per call: see `threads` for how a program uses several cores.
+"""
 
 import mmap
 import os
@@ -44,11 +47,7 @@ def _check_whole(model: bytes | Path, source: str) -> None:
 
 
 def open_session(
-    model: bytes | Path,
-    *,
-    threads: int | None = None,
-    providers: Sequence[str] | None = None,
-    source: str | None = None,
+    model: bytes | Path, *, providers: Sequence[str] | None = None, source: str | None = None
 ) -> "InferenceSession":
     """Open a network, given as a file or as bytes; `source` is its name in errors."""
     onnxruntime = runtime()
@@ -58,7 +57,7 @@ def open_session(
             raise ConfigError(f"provider '{name}' is not in this onnxruntime, which has: {', '.join(available)}")
     _check_whole(model, source or str(model))
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # subtle: planning memory reuse takes two thirds of the opening time and saves nothing, since the arena reuses
     # memory too; memory patterns only help with shapes that recur, and cost memory

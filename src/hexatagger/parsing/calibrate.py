@@ -24,7 +24,8 @@ from hexatagger.model.folder import store_temperature
 from hexatagger.model.labels import MISSING, Labels
 from hexatagger.model.temperature import Calibration, Temperature
 from hexatagger.parsing.choose import best_trees
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.predictions import Prediction
 from hexatagger.parsing.probabilities import arc_probabilities
 from hexatagger.parsing.write import write

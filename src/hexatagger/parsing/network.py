@@ -1,10 +1,13 @@
 """The network in ONNX Runtime: sentences → Predictions.
 
 Windows that the network reads together have the same number of pieces. So nothing is padded, and no result depends on
-the other sentences of a batch. `OnnxNetwork.predict` may be called by several threads at once.
+the other sentences of a batch. The batches of one call are spread over threads (see `model.threads`), and
+`OnnxNetwork.predict` may be called by several threads at once.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from numpy.typing import NDArray
 from hexatagger.errors import FormatError
 from hexatagger.model.folder import DEPRELS, FITS, ModelFolder
 from hexatagger.model.onnx import run_session
+from hexatagger.model.threads import Threads, Work
 from hexatagger.parsing.fit import read_fits
 from hexatagger.parsing.pieces import Grams, Numbers, Pieces, Window, stack_windows
 from hexatagger.parsing.predictions import Decide, Prediction, Vectors, stitch
@@ -23,12 +27,27 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 
-_MOST_PIECES = 8192  # in a batch: memory is bounded
+_MOST_PIECES = 512  # in a batch: with more, the arrays do not fit into the cache of a core (2,048: 12 % slower)
 _MOST_PAIRS = 2**18  # of words in a batch, where the network scores the deprels of all pairs
 
 
+Batch = list[tuple[int, Window]]  # windows of one size, each with the number of its sentence
+
+
+@dataclass(slots=True)
+class Started:
+    """Sentences that the network has begun to read: see `OnnxNetwork.start`."""
+
+    sentences: Sequence[Sentence]
+    batches: list[Batch]
+    work: Work[Batch, Arrays]
+
+
 class OnnxNetwork:
-    """A session of ONNX Runtime, with what turns sentences into its inputs and its outputs into Predictions."""
+    """A session of ONNX Runtime, with what turns sentences into its inputs and its outputs into Predictions.
+
+    `threads` is the number of threads that call it in one `predict`, all allowed cores by default.
+    """
 
     def __init__(
         self,
@@ -36,8 +55,11 @@ class OnnxNetwork:
         session: "InferenceSession",
         cutter: Pieces | Grams,
         second: "InferenceSession | None" = None,
+        *,
+        threads: int | None = None,
     ) -> None:
         self.folder, self.config, self.labels = folder, folder.recipe.model, folder.labels
+        self.threads = Threads(threads)
         self._fits = read_fits(folder.path / FITS, folder.labels) if (folder.path / FITS).is_file() else None
         self._session, self._cutter, self._deprels = session, cutter, second
         self._inputs = [each.name for each in session.get_inputs()]
@@ -57,22 +79,35 @@ class OnnxNetwork:
 
     def predict(self, sentences: Sequence[Sentence], *, batch_size: int = 64, deprels: bool = True) -> list[Prediction]:
         """Run the network over sentences; with `deprels`, Predictions have the scores of all deprels."""
-        groups: dict[tuple[int, ...], list[tuple[int, Window]]] = {}
+        return self.finish(self.start(sentences, batch_size=batch_size, deprels=deprels))
+
+    def start(self, sentences: Sequence[Sentence], *, batch_size: int = 64, deprels: bool = True) -> Started:
+        """Let the other threads begin to run the network over sentences; `finish` returns the Predictions."""
+        groups: dict[tuple[int, ...], Batch] = {}
         for number, sentence in enumerate(sentences):
             for window in self._cutter.windows(sentence.forms):
                 groups.setdefault(window.pieces.shape, []).append((number, window))
-        found: list[list[tuple[Window, Prediction]]] = [[] for _ in sentences]
+        batches: list[Batch] = []
         for (length, *_), members in groups.items():
             pairs = _MOST_PAIRS // length**2 if self.config.relations == "pairs" else batch_size
             most = max(1, min(batch_size, _MOST_PIECES // length, pairs))
-            for start in range(0, len(members), most):
-                batch = members[start : start + most]
-                owners = [sentences[number] for number, _ in batch]
-                outputs = self.outputs(self.inputs([window for _, window in batch], owners), deprels=deprels)
-                for row, (number, window) in enumerate(batch):
-                    arrays = {name: each[row, : len(window)] for name, each in outputs.items()}
-                    found[number].append((window, Prediction.of(arrays, self._decide, self._fits)))
+            batches += [members[start : start + most] for start in range(0, len(members), most)]
+        batches.sort(key=_size, reverse=True)  # so that no thread begins with a large one when the others are done
+        return Started(sentences, batches, self.threads.start(partial(self._run, sentences, deprels), batches))
+
+    def finish(self, started: Started) -> list[Prediction]:
+        """Return the Predictions for sentences that were started; the caller runs the network too."""
+        found: list[list[tuple[Window, Prediction]]] = [[] for _ in started.sentences]
+        for batch, outputs in zip(started.batches, started.work.results(), strict=True):
+            for row, (number, window) in enumerate(batch):
+                arrays = {name: each[row, : len(window)] for name, each in outputs.items()}
+                found[number].append((window, Prediction.of(arrays, self._decide, self._fits)))
         return [stitch(parts) if parts else Prediction.empty(self.config, self.labels) for parts in found]
+
+    def _run(self, sentences: Sequence[Sentence], deprels: bool, batch: Batch) -> Arrays:
+        """Run the network over one batch."""
+        owners = [sentences[number] for number, _ in batch]
+        return self.outputs(self.inputs([window for _, window in batch], owners), deprels=deprels)
 
     def inputs(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> Arrays:
         """Return the inputs of the network for windows of one size; each window comes with its sentence."""
@@ -123,3 +158,8 @@ class OnnxNetwork:
         if width != self._widths.get(name, width):
             message = f"the network's output '{name}' has {width} scores per word for {self._widths[name]} labels"
             raise FormatError(message, source=str(self.folder.path))
+
+
+def _size(batch: Batch) -> int:
+    """Return the number of pieces in a batch."""
+    return len(batch) * len(batch[0][1].pieces)

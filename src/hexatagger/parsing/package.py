@@ -20,7 +20,7 @@ from hexatagger.model.folder import (
     write_lemmas,
 )
 from hexatagger.model.lemmas import collect_lemmas
-from hexatagger.parsing.parser import load
+from hexatagger.parsing.load import load
 from hexatagger.scoring.breakdown import INFLECTED
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence

@@ -2,14 +2,14 @@
 
     text ──segment──▶ Sentence ──network──▶ Prediction ──choose, probabilities──▶ Tree ──write──▶ Sentence
 
-The result for a sentence does not depend on the other sentences, nor on the batch size (see `network`). A Parser may be
-used by several threads at once.
+The result for a sentence does not depend on the other sentences, nor on the batch size (see `network`) or the number of
+threads (see `model.threads`). A Parser may be used by several threads at once.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from pathlib import Path
+from itertools import chain, islice, repeat, takewhile
 from typing import Unpack, get_args, overload
 
 import numpy as np
@@ -19,13 +19,10 @@ from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.model.config import ModelConfig, Task
-from hexatagger.model.folder import DEPRELS, has_segmenter, network_file, read_folder
+from hexatagger.model.folder import has_segmenter
 from hexatagger.model.labels import Labels
-from hexatagger.model.onnx import open_session
-from hexatagger.model.registry import EMBEDDED, find_model
-from hexatagger.parsing.network import OnnxNetwork
-from hexatagger.parsing.options import ParseOptions, Precision, Respected
-from hexatagger.parsing.pieces import make_cutter
+from hexatagger.parsing.network import OnnxNetwork, Started
+from hexatagger.parsing.options import ParseOptions, Respected
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.parsing.predictions import Prediction, tag_scores
 from hexatagger.parsing.probabilities import column_constraints, probable_trees
@@ -34,29 +31,7 @@ from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
 _POOL = 16  # batches' worth of sentences that are sorted into batches together
-
-
-def load(
-    model: str | Path = EMBEDDED,
-    *,
-    precision: Precision = "auto",
-    threads: int | None = None,
-    providers: Sequence[str] | None = None,
-) -> "Parser":
-    """Load a model: the folder of a trained one, or `en`, the one inside the package.
-
-    `precision` "auto" takes the 8-bit network if the folder has one. `threads` is the number of threads for one call
-    of the network, all cores by default. `providers` are those of ONNX Runtime, for example
-    `["CUDAExecutionProvider", "CPUExecutionProvider"]`.
-    """
-    check_choice("precision", precision, get_args(Precision))
-    folder = read_folder(find_model(model))
-    file = network_file(folder.path, precision)
-    with ThreadPoolExecutor(1) as pool:  # the tokenizer is built while the network is opened
-        session = pool.submit(open_session, file, threads=threads, providers=providers)
-        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
-    deprels = open_session(folder.path / DEPRELS, threads=1) if folder.recipe.model.relations == "tree" else None
-    return Parser(OnnxNetwork(folder, session.result(), cutter, deprels), threads=threads)
+_FIRST = (4, 8)  # the same at the start, where other threads wait for the caller to segment the first sentences
 
 
 class Parser:
@@ -66,8 +41,8 @@ class Parser:
     They share their options; `parse_sentences` explains them.
     """
 
-    def __init__(self, network: OnnxNetwork, *, threads: int | None = None) -> None:
-        self.network, self.folder, self._threads = network, network.folder, threads
+    def __init__(self, network: OnnxNetwork) -> None:
+        self.network, self.folder = network, network.folder
         self.labels: Labels = network.labels
         """All strings that the model predicts."""
         self.config: ModelConfig = network.config
@@ -80,7 +55,7 @@ class Parser:
             raise ConfigError(
                 f"model {self.folder.path} has no segmenter: give it words or CoNLL-U, or train it with --segmenter"
             )
-        return Segmenter.load(self.folder.path, threads=self._threads)
+        return Segmenter.load(self.folder.path, threads=self.network.threads)
 
     def parse(
         self,
@@ -92,7 +67,7 @@ class Parser:
         batch_size: int = 64,
     ) -> list[Sentence]:
         """Cut text into sentences and words and parse them."""
-        sentences = self.segmenter.segment(text)
+        sentences = self.segmenter.stream([text])
         return self.parse_sentences(
             sentences, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
         )
@@ -134,7 +109,38 @@ class Parser:
         they are filled, predicted or not. DEPS and empty nodes go with the old tree, unless the constraints fix every
         head to the one that the sentence has. FORM, MISC, offsets, comments and multiword tokens stay.
         """
-        sentences = list(sentences)
+        if constraints:
+            sentences = list(sentences)
+            if len(constraints) != len(sentences):
+                message = f"{len(constraints)} constraints for {len(sentences)} sentences: give one each, or None"
+                raise ConfigError(message)
+        stream, known = iter(sentences), iter(constraints) if constraints else repeat(None)
+        sizes = chain(_FIRST if self.network.threads.count > 1 else (), repeat(_POOL))
+        parts = takewhile(bool, (list(islice(stream, batch_size * size)) for size in sizes))
+        pools = ((part, list(islice(known, len(part)))) for part in parts)
+        options = ParseOptions(probabilities=probabilities, k=k, keep=keep, respect=respect, batch_size=batch_size)
+        return list(chain.from_iterable(self._parse_pools(pools, **options)))
+
+    def parse_lists(
+        self, lists: Iterable[Sequence[Sentence]], **options: Unpack[ParseOptions]
+    ) -> Iterator[list[Sentence]]:
+        """Parse a stream of lists of Sentences; the sentences of a list are sorted into batches together.
+
+        With several threads, the next list is read before the results for a list are returned, so that no thread waits.
+        """
+        return self._parse_pools(((each, [None] * len(each)) for each in lists), **options)
+
+    def _parse_pools(
+        self,
+        pools: Iterable[tuple[Sequence[Sentence], Sequence[Constraints | None]]],
+        *,
+        probabilities: bool = False,
+        k: int = 1,
+        keep: Sequence[Task] = (),
+        respect: Sequence[Respected] = (),
+        batch_size: int = 64,
+    ) -> Iterator[list[Sentence]]:
+        """Parse lists of sentences with their constraints. Other threads read one while this one finishes another."""
         for column in keep:
             check_choice("keep", column, get_args(Task))
         for respected in respect:
@@ -142,25 +148,43 @@ class Parser:
         for name, number in (("batch_size", batch_size), ("k", k)):
             if number < 1:
                 raise ConfigError(f"{name} {number} is too small: at least 1")
-        known = list(constraints) or [None] * len(sentences)
-        if len(known) != len(sentences):
-            raise ConfigError(f"{len(known)} constraints for {len(sentences)} sentences: give one each, or None")
-        if respect:
-            known = [
-                joined([one or Constraints(), column_constraints(sentence, respect)])
-                for one, sentence in zip(known, sentences, strict=True)
-            ]
-        made, temperature, lemmas = list[Sentence](), self.folder.temperature, self.folder.lemmas
-        for start in range(0, len(sentences), batch_size * _POOL):
-            part = slice(start, start + batch_size * _POOL)
-            deprels = probabilities or k > 1 or any(known[part])
-            predictions = self.network.predict(sentences[part], batch_size=batch_size, deprels=deprels)
+
+        def finish(started: Started, known: Sequence[Constraints | None]) -> list[Sentence]:
+            predictions, temperature = self.network.finish(started), self.folder.temperature
             trees = probable_trees(
-                predictions, self.labels, known[part], probabilities=probabilities, k=k, temperature=temperature
+                predictions, self.labels, known, probabilities=probabilities, k=k, temperature=temperature
             )
-            lift = self.config.lift
-            made += write(sentences[part], predictions, trees, self.labels, lift=lift, keep=keep, lemmas=lemmas)
-        return made
+            lift, lemmas = self.config.lift, self.folder.lemmas
+            return write(started.sentences, predictions, trees, self.labels, lift=lift, keep=keep, lemmas=lemmas)
+
+        waiting: deque[tuple[Started, Sequence[Constraints | None]]] = deque()
+        ahead, stream, problem = self.network.threads.count > 1, iter(pools), None
+        try:
+            while True:
+                try:
+                    sentences, known = next(stream)
+                except StopIteration:
+                    break
+                except Exception as error:  # what was read before is still given out
+                    problem = error
+                    break
+                if respect:
+                    known = [
+                        joined([one or Constraints(), column_constraints(sentence, respect)])
+                        for one, sentence in zip(known, sentences, strict=True)
+                    ]
+                deprels = probabilities or k > 1 or any(known)
+                started = self.network.start(sentences, batch_size=batch_size, deprels=deprels)
+                waiting.append((started, known))
+                if len(waiting) > ahead:
+                    yield finish(*waiting.popleft())
+            while waiting:
+                yield finish(*waiting.popleft())
+        finally:  # of what is not asked for any more, nothing further is begun
+            for started, _ in waiting:
+                started.work.cancel()
+        if problem:
+            raise problem
 
     @overload
     def pipe(  # type: ignore[overload-overlap]  # a string is a sequence of strings, but here it is a text
@@ -176,14 +200,15 @@ class Parser:
         """Parse a stream in order and in constant memory.
 
         A text gives a list of Sentences; a Sentence or a list of words gives one Sentence. Sentences are collected
-        into batches across items, so many short texts are as fast as one long text.
+        into batches across items, so many short texts are as fast as one long text. With several threads, up to
+        32 batches are read before the first result.
         """
         given = (
             (isinstance(item, str), self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)])
             for item in items
         )
         size = options.get("batch_size", 64) * _POOL
-        for is_text, parsed in parse_pooled(given, partial(self.parse_sentences, **options), size=size):
+        for is_text, parsed in parse_pooled(given, partial(self.parse_lists, **options), size=size):
             yield parsed if is_text else parsed[0]
 
     def predict(self, sentences: Iterable[Sentence], *, batch_size: int = 64) -> list[Prediction]:

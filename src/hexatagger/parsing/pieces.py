@@ -201,6 +201,8 @@ def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tup
     [((0, 8), (0, 6)), ((4, 12), (6, 12))]
     """
     total, start = len(lengths), 0
+    if sum(lengths) <= room:  # nearly every sentence, so this is worth a shortcut
+        return [((0, total), (0, total))] if total else []
     ends = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.int64))])
     spans: list[tuple[int, int]] = []
     while start < total:

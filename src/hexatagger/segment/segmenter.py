@@ -28,6 +28,7 @@ from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.text import LINES, PARAGRAPHS, Source, Token, cut, lay_out, words_of
 from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK, check_links
 from hexatagger.model.onnx import open_session, run_session
+from hexatagger.model.threads import Threads
 from hexatagger.model.values import build, checked
 from hexatagger.segment.alphabet import (
     INVISIBLE_RUN,
@@ -53,7 +54,7 @@ END, SENTENCE, MULTIWORD, SPLIT = range(4)
 """Index of each of the four scores of a character."""
 _RADIUS = 10_000  # greatest number of characters on either side
 _WINDOW = 1024  # characters per window
-_WINDOWS = 16  # windows per batch
+_WINDOWS = 2  # windows per call of the network; more are no faster, and could not be spread over threads
 _BATCH = 1 << 14  # characters of short paragraphs that are scored together
 
 
@@ -67,13 +68,20 @@ class Segmenter:
         rewrites: Rewrites,
         *,
         source: str = SEGMENTER_NETWORK,
+        threads: Threads | None = None,
     ) -> None:
         self.session, self.settings, self.rewrites, self._source = session, settings, rewrites, source
         self.alphabet = Alphabet(settings)
+        self._threads = threads or Threads()
 
     @classmethod
-    def load(cls, folder: str | Path, *, threads: int | None = None, providers: Sequence[str] | None = None) -> Self:
-        """Load the segmenter of a model folder; `threads` and `providers` as for `hexatagger.load`."""
+    def load(
+        cls, folder: str | Path, *, threads: int | Threads | None = None, providers: Sequence[str] | None = None
+    ) -> Self:
+        """Load the segmenter of a model folder; `threads` and `providers` as for `hexatagger.load`.
+
+        A parser shares its Threads with its segmenter.
+        """
         check_links(Path(folder))
         description, network = Path(folder) / SEGMENTER, Path(folder) / SEGMENTER_NETWORK
         try:
@@ -82,8 +90,9 @@ class Segmenter:
             message = f"cannot be read: {error.strerror}: the model was trained without a segmenter"
             raise FormatError(message, source=str(error.filename)) from None
         settings, rewrites = from_json(text, source=str(description))
-        session = open_session(model, threads=threads, providers=providers, source=str(network))
-        return cls(session, settings, rewrites, source=str(network))
+        session = open_session(model, providers=providers, source=str(network))
+        shared = threads if isinstance(threads, Threads) else Threads(threads)
+        return cls(session, settings, rewrites, source=str(network), threads=shared)
 
     def segment(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """Split a text. With `lines`, every line is one sentence."""
@@ -162,8 +171,8 @@ class Segmenter:
         count = -(-size // _WINDOW)
         row = np.concatenate([row, np.zeros(count * _WINDOW - size, np.int32)])
         windows = np.lib.stride_tricks.sliding_window_view(row, _WINDOW + margin)[::_WINDOW]
-        runs = [self._run(windows[first : first + _WINDOWS]) for first in range(0, count, _WINDOWS)]
-        return np.concatenate(runs).reshape(-1, 4)[:size]
+        parts = [windows[first : first + _WINDOWS] for first in range(0, count, _WINDOWS)]
+        return np.concatenate(self._threads.map(self._run, parts)).reshape(-1, 4)[:size]
 
     def _run(self, windows: Ids) -> Floats:
         """Run the network: (windows, length) → (windows, length − 2 · radius, 4)."""

@@ -23,7 +23,9 @@ from starlette.exceptions import HTTPException
 
 from hexatagger import __version__
 from hexatagger.formats.json import SCHEMA
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.model.threads import allowed_cores
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.server.answer import TYPES, write_answer
 from hexatagger.server.batching import Batcher
 from hexatagger.server.metrics import ServiceMetrics
@@ -97,7 +99,7 @@ class Service:
     @contextlib.asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         """Load the models, unless they are loaded already; at the end, answer what was accepted, within limits."""
-        threads = max(1, (os.cpu_count() or 1) // self.options.workers) if self.options.workers > 1 else None
+        threads = self.options.threads or allowed_cores(self.options.workers)
         for name, folder in self.options.models.items():
             parser = self._parsers[name] if self._parsers is not None else load(folder, threads=threads)
             self.batchers[name] = Batcher(name, parser, self.options, self.metrics)

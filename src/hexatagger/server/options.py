@@ -38,6 +38,8 @@ class ServerOptions:
     """The port to listen on; 0 picks a free one."""
     workers: int = 1
     """Number of processes. Each has its own models and its own queues."""
+    threads: int | None = None
+    """Threads per process that parse together. The default is the cores it may use, shared by the processes."""
     hosts: tuple[str, ...] = ()
     """Host names that requests may name; all others are refused. The default is the names of this machine on loopback,
     and any name elsewhere."""

@@ -17,7 +17,8 @@ from uvicorn.supervisors import Multiprocess
 from hexatagger.errors import ConfigError, HexataggerError
 from hexatagger.model.folder import read_folder
 from hexatagger.model.registry import find_model
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.server.app import build
 from hexatagger.server.options import ServerOptions
 
@@ -87,7 +88,8 @@ def run(options: ServerOptions, listener: socket.socket, parsers: Mapping[str, P
         "timeout_worker_healthcheck": 60,  # a large model takes longer to load than the default of 5 seconds
     }
     if options.workers == 1:
-        app = build(options, parsers=parsers or {name: load(folder) for name, folder in options.models.items()})
+        loaded = parsers or {name: load(folder, threads=options.threads) for name, folder in options.models.items()}
+        app = build(options, parsers=loaded)
         uvicorn.Server(uvicorn.Config(app, **settings)).run([listener])  # type: ignore[arg-type]
         return
     for folder in options.models.values():  # report a bad folder once, here

@@ -25,7 +25,8 @@ from hexatagger.formats.files import read_text
 from hexatagger.model.card import DataFile
 from hexatagger.model.folder import LABELS, network_file, read_json, write_file, write_json
 from hexatagger.parsing.choose import best_trees
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.predictions import Prediction, tag_scores
 from hexatagger.segment.segmenter import read_plain
 from hexatagger.sentence import Sentence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from hexatagger.errors import ConfigError, HexataggerError, needs
 from hexatagger.formats.text import Source
 from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.parsing.load import load
 from hexatagger.parsing.options import ParseOptions, Precision
-from hexatagger.parsing.parser import load
 
 if TYPE_CHECKING:
     from ray.data import ActorPoolStrategy

@@ -16,8 +16,9 @@ from hexatagger.integrations.ray.documents import Document, parse_documents, rea
 from hexatagger.integrations.ray.shards import check_free, format_document
 from hexatagger.model.config import Task
 from hexatagger.model.registry import EMBEDDED
+from hexatagger.parsing.load import load
 from hexatagger.parsing.options import ParseOptions, Precision, Respected
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.parser import Parser
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,6 +7,7 @@ end the job instead. In plain text, bytes that are not UTF-8 are read as U+FFFD,
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,7 @@ def parse_documents(parser: Parser, documents: Iterable[Document], options: Pars
             return sentences
 
     pairs = ((document, document.sentences) for document in documents)
-    for document, parsed in parse_pooled(pairs, parse, size=_POOL):
+    for document, parsed in parse_pooled(pairs, partial(map, parse), size=_POOL):
         document.sentences = [sentence for sentence in parsed if id(sentence) not in failures]
         document.problems += [failures.pop(id(sentence)) for sentence in parsed if id(sentence) in failures]
         yield document

@@ -24,7 +24,8 @@ from hexatagger.integrations.ray.cluster import connected, find_checked, plain_e
 from hexatagger.integrations.ray.shards import CorpusOptions, Tally, make_shard, read_problems, unfinished
 from hexatagger.model.registry import EMBEDDED, find_model
 from hexatagger.parsing.fingerprint import model_digest
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 
 MANIFEST = "manifest.json"
 _SHOWN = 10  # problems quoted in a summary

@@ -29,7 +29,8 @@ from hexatagger.formats.files import temporary_folder
 from hexatagger.model.config import CHARACTERS
 from hexatagger.model.folder import DEPRELS, NETWORK, NETWORK_INT8, write_folder
 from hexatagger.parsing.choose import arc_features
-from hexatagger.parsing.parser import Parser, load
+from hexatagger.parsing.load import load
+from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.pieces import stack_windows
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence

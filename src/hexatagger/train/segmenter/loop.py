@@ -56,7 +56,7 @@ def train_segmenter(
     best, settings, best_scores = b"", treebank.settings, dict[str, float]()
     for epoch in _fit(network, treebank, config, tell):
         graph = to_onnx(network)
-        session = open_session(graph, threads=torch.get_num_threads(), source=SEGMENTER_NETWORK)
+        session = open_session(graph, source=SEGMENTER_NETWORK)
         _check_parity(network, Segmenter(session, treebank.settings, rewrites))
         tried = []
         for threshold in _THRESHOLDS:

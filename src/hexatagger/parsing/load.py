@@ -1,0 +1,43 @@
+"""Load a model. The network is opened while the rest of the program is imported and the other files are read."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from hexatagger.errors import check_choice
+from hexatagger.model.folder import DEPRELS, network_file, read_folder
+from hexatagger.model.onnx import open_session, runtime
+from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.parsing.options import Precision
+
+if TYPE_CHECKING:
+    from hexatagger.parsing.parser import Parser
+
+
+def load(
+    model: str | Path = EMBEDDED,
+    *,
+    precision: Precision = "auto",
+    threads: int | None = None,
+    providers: Sequence[str] | None = None,
+) -> "Parser":
+    """Load a model: the folder of a trained one, or `en`, the one inside the package.
+
+    `precision` "auto" takes the 8-bit network if the folder has one. `threads` is the number of threads that parse the
+    batches of one call, all allowed cores by default; it never changes the result. `providers` are those of ONNX
+    Runtime, for example `["CUDAExecutionProvider", "CPUExecutionProvider"]`.
+    """
+    check_choice("precision", precision, get_args(Precision))
+    path = find_model(model)
+    runtime()  # imported here, so that two threads never wait for the modules of each other
+    with ThreadPoolExecutor(1) as pool:
+        session = pool.submit(lambda: open_session(network_file(path, precision), providers=providers))
+        from hexatagger.parsing.network import OnnxNetwork
+        from hexatagger.parsing.parser import Parser
+        from hexatagger.parsing.pieces import make_cutter
+
+        folder = read_folder(path)
+        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
+    second = open_session(path / DEPRELS) if folder.recipe.model.relations == "tree" else None
+    return Parser(OnnxNetwork(folder, session.result(), cutter, second, threads=threads))
