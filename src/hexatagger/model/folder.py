@@ -7,6 +7,7 @@ labels.json        the strings that are predicted
 tokenizer.json     tokenizer of a pretrained encoder
 model.onnx         the network, and model.int8.onnx the same in 8 bits; one of them is enough
 segmenter.json     settings of the segmenter, and segmenter.onnx its network; both optional
+language.json      what the language of the model looks like (see `language`); optional
 card.json          facts about the model, and README.md the model card that is written from them (see `card`)
 
 What only training needs:
@@ -33,7 +34,7 @@ FORMAT = 1  # version of the folder's format; a folder with a greater one was wr
 CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
 NETWORK, NETWORK_INT8 = "model.onnx", "model.int8.onnx"
 SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
-CARD, README = "card.json", "README.md"
+LANGUAGE, CARD, README = "language.json", "card.json", "README.md"
 WEIGHTS, RUN, FINISHED, LOG, CURVE = "model.safetensors", "run.json", "training.json", "log.jsonl", "curve.png"
 SOFT_TAGS, LOCK, CHECKPOINT = "teacher.safetensors", ".lock", "checkpoint-"
 
@@ -42,7 +43,7 @@ NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWOR
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
 PARSING_FILES = (CONFIG, LABELS, TOKENIZER, NETWORK, NETWORK_INT8, *SEGMENTER_FILES)
 """All files that the result of parsing depends on."""
-RUNNING_FILES = (*PARSING_FILES, CARD, README)  # all files that go along when a model is passed on
+RUNNING_FILES = (*PARSING_FILES, LANGUAGE, CARD, README)  # all files that go along when a model is passed on
 
 
 @dataclass(slots=True)

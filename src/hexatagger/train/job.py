@@ -21,6 +21,7 @@ from hexatagger.formats.files import replacing
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
 from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, RUN, SOFT_TAGS, WEIGHTS, has_segmenter, write_json
+from hexatagger.model.language import learn, write_profile
 from hexatagger.parsing.calibrate import calibrate_folder
 from hexatagger.sentence import Sentence
 from hexatagger.train import preflight, teacher
@@ -134,6 +135,8 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
             teacher.save_soft(teacher.ask(tutor, [*gold, *more]), place)
         accelerator.wait_for_everyone()
         teacher.give(examples, teacher.load_soft(place, [len(sentence) for sentence in (*gold, *more)]), model)
+    if accelerator.is_main_process and (profile := learn(gold, dev, language=recipe.card.language)):
+        write_profile(job.out, profile)
     return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), gold if job.segmenter else [])
 
 
