@@ -70,7 +70,9 @@ def test_entry_points_are_found_without_importing_anything(tmp_path: Path, monke
     assert found["it-old"].folder == tmp_path / "site" / "hexatagger_some" / "it-old"
 
 
-def test_a_folder_that_is_no_model_does_not_hide_one(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_no_model_does_not_hide_one(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     distribute(tmp_path / "site", monkeypatch, "fr")
     (place / "fr").mkdir()
     (place / "de").mkdir()

@@ -209,8 +209,17 @@ def read_profile(folder: Path) -> LanguageProfile | None:
     return LanguageProfile(weights, -math.inf if low is None else low, spread, language)
 
 
-@cache
 def _profile(folder: Path) -> LanguageProfile | None:
+    """Return the profile of a folder, read once as long as it does not change; None if it has none."""
+    try:
+        changed = (folder / LANGUAGE).stat().st_mtime_ns
+    except OSError:
+        return None
+    return _read_once(folder, changed)
+
+
+@lru_cache(1 << 8)
+def _read_once(folder: Path, changed: int) -> LanguageProfile | None:
     return read_profile(folder)
 
 
