@@ -27,6 +27,7 @@ from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
 if TYPE_CHECKING:
     from hexatagger.decode import Constraints
+    from hexatagger.model.language import identify
     from hexatagger.parsing.parser import Parser, load
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ __all__ = [
     "__version__",
     "from_spacy",
     "from_table",
+    "identify",
     "load",
     "read_conllu",
     "to_spacy",
@@ -60,7 +62,13 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what needs numpy when it is first used, so that reading files does not wait for it."""
-    if module := {"Parser": "parsing.parser", "load": "parsing.parser", "Constraints": "decode"}.get(name):
+    places = {
+        "Parser": "parsing.parser",
+        "load": "parsing.parser",
+        "identify": "model.language",
+        "Constraints": "decode",
+    }
+    if module := places.get(name):
         return getattr(importlib.import_module(f"hexatagger.{module}"), name)
     raise AttributeError(f"module 'hexatagger' has no attribute '{name}'")
 

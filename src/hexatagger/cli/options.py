@@ -121,7 +121,7 @@ def model_picker(model: str) -> Callable[[str], str]:
 
     The first text that does not look like the language of its model is reported on standard error.
     """
-    from hexatagger.model.language import choose, find_foreign
+    from hexatagger.model.language import find_foreign, identify
     from hexatagger.model.registry import AUTO, find_model, installed
 
     models = {name: each.folder for name, each in installed().items()}
@@ -129,7 +129,7 @@ def model_picker(model: str) -> Callable[[str], str]:
 
     def pick(text: str) -> str:
         nonlocal told
-        name = choose(text, models) if model == AUTO else model
+        name = identify(text) if model == AUTO else model
         if not told and (message := find_foreign(text, find_model(name), models)):
             told = True
             click.echo(f"Warning: {message}", err=True)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.model.folder import LANGUAGE, read_json, write_json
-from hexatagger.model.registry import EMBEDDED
+from hexatagger.model.registry import EMBEDDED, installed
 from hexatagger.model.values import checked, checking
 from hexatagger.sentence import Sentence
 
@@ -245,6 +245,15 @@ def choose(text: str, models: Mapping[str, Path]) -> str:
     if not len(grams):
         return EMBEDDED if EMBEDDED in known else next(iter(known))
     return max(known, key=lambda name: known[name].score(grams))
+
+
+def identify(text: str) -> str:
+    """Return the name of the installed model whose language a text is in, for `load(identify(text))`.
+
+    >>> identify("She reads fascinating papers about the history of the city.")
+    'en'
+    """
+    return choose(text, {name: model.folder for name, model in installed().items()})
 
 
 def find_foreign(text: str, model: Path, others: Mapping[str, Path]) -> str:

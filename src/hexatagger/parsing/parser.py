@@ -43,7 +43,7 @@ def load(
     threads: int | None = None,
     providers: Sequence[str] | None = None,
 ) -> "Parser":
-    """Load a model: the folder of a trained one, or `en`, the one inside the package.
+    """Load a model by name (`en` is inside the package) or by the path of its folder.
 
     `precision` "auto" takes the 8-bit network if the folder has one. `threads` is the number of threads for one call
     of the network, all cores by default. `providers` are those of ONNX Runtime, for example
