@@ -10,12 +10,12 @@ from conftest import ROOT
 
 def install(wheel: Path, site: Path) -> None:
     """Install a wheel as pip does, without a network."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel]
-    subprocess.run(command, check=True, env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--target", str(site), str(wheel)], check=True)
 
 
 def run_with(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the program with more packages on its path."""
+    """Run hexatagger with more packages on its path."""
     path = os.pathsep.join([str(ROOT / "src"), str(site)])
     return subprocess.run(
         [sys.executable, "-m", "hexatagger", *arguments],
