@@ -34,14 +34,14 @@ def main() -> None:
         print(f"{code}: {size:,} letters", flush=True)
     shares = [(counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * BUCKETS) for counts in counted]
     background = pack_logarithms(np.mean(shares, axis=0))
-    arrays = {
-        "codes": np.array([row[0] for row in rows]),
-        "names": np.array([row[1] for row in rows]),
-        "background": background,
-        "weights": np.stack([weigh(counts, background) for counts in counted], axis=1),
-    }
     with replacing(LANGUAGES) as temporary, temporary.open("wb") as out:
-        np.savez_compressed(out, **arrays)
+        np.savez_compressed(
+            out,
+            codes=np.array([row[0] for row in rows]),
+            names=np.array([row[1] for row in rows]),
+            background=background,
+            weights=np.stack([weigh(counts, background) for counts in counted], axis=1),
+        )
 
 
 if __name__ == "__main__":

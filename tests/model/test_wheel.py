@@ -18,6 +18,7 @@ from click.testing import CliRunner
 import hexatagger
 from hexatagger.cli import main
 from hexatagger.errors import ConfigError
+from hexatagger.formats.conllu import format_sentence
 from hexatagger.model.card import Card, Packaged, read_card, write_card
 from hexatagger.model.wheel import build_wheel
 from installed import install, run_with
@@ -79,7 +80,7 @@ def test_pip_installs_it_and_the_name_is_found(model: Path, tmp_path: Path) -> N
     parsed = run_with(site, "parse", "--model", "qaa", "Dogs bark.")
     assert parsed.returncode == 0, parsed.stderr
     [expected] = hexatagger.load(model).parse("Dogs bark.")
-    assert hexatagger.formats.conllu.format_sentence(expected) == parsed.stdout
+    assert format_sentence(expected) == parsed.stdout
     assert run_with(site, "info", "qaa").stdout.startswith("# Noise\n")
 
 

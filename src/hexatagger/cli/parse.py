@@ -104,7 +104,7 @@ def parse(
     def parsed(done: int = 0) -> "Iterator[Sentence]":
         pick = model_picker(model)
         picked = ((loaded(pick(beginning)), stream) for beginning, stream in documents)
-        found = (
+        found: Iterator[Sentence] = (
             sentence
             for parser, run in groupby(picked, key=itemgetter(0))
             # only a job with one model is resumed: there is one run then

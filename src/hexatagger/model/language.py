@@ -137,7 +137,8 @@ def weigh(counts: NDArray[np.float64], background: NDArray[np.uint8]) -> NDArray
     """Turn counts of n-grams into weights. Both arrays, and the result, have the shape (BUCKETS,)."""
     shares = np.exp(background / -_STEP)
     ratios = (1 - _SHARE) * counts / counts.sum() / shares + _SHARE
-    return np.clip(np.round(np.log(ratios) * _STEP), -128, 127).astype(np.int8)
+    weights: NDArray[np.int8] = np.clip(np.round(np.log(ratios) * _STEP), -128, 127).astype(np.int8)
+    return weights
 
 
 def pack_logarithms(shares: NDArray[np.float64]) -> NDArray[np.uint8]:
