@@ -86,14 +86,19 @@ def test_a_profile_is_stored(models: dict[str, Path], tmp_path: Path) -> None:
         ({"language": 3}, "language 3 is not a string"),
     ],
 )
-def test_a_broken_profile_is_an_error_that_names_the_file(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_a_broken_profile_is_named(
+    change: dict[str, Any], message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     values = json.loads((EMBEDDED_FOLDER / "language.json").read_text(encoding="utf-8"))
     (tmp_path / "language.json").write_text(json.dumps(values | change), encoding="utf-8")
     with pytest.raises(FormatError, match=rf"language\.json: {message}"):
         read_profile(tmp_path)
-    # nobody who uses another model is troubled
+    # parsing does not depend on it
     assert choose(ENGLISH, {"broken": tmp_path, "en": EMBEDDED_FOLDER}) == "en"
     assert find_foreign(ENGLISH, EMBEDDED_FOLDER, {"broken": tmp_path}) == ""
+    assert find_foreign(FOREIGN["Russian"], tmp_path, {}) == ""
+    [record] = caplog.records
+    assert record.getMessage().endswith(": the language of texts is not checked")
 
 
 def test_a_language_is_chosen(models: dict[str, Path]) -> None:

@@ -18,7 +18,6 @@ import binascii
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.errors import ConfigError, FormatError
+from hexatagger.formats.files import LOG
 from hexatagger.model.folder import LANGUAGE, read_json, write_json
 from hexatagger.model.registry import EMBEDDED, installed
 from hexatagger.model.values import checked, checking
@@ -221,17 +221,17 @@ def _profile(folder: Path) -> LanguageProfile | None:
 
 @lru_cache(1 << 8)
 def _read_once(folder: Path, changed: int) -> LanguageProfile | None:
-    return read_profile(folder)
+    """Read a profile. A broken one is logged and not used: parsing does not need it."""
+    try:
+        return read_profile(folder)
+    except FormatError as error:
+        LOG.warning("%s: the language of texts is not checked", error)
+        return None
 
 
 def _profiles(models: Mapping[str, Path]) -> dict[str, LanguageProfile]:
-    """Return the profiles of models that have one; a broken one is not the business of those who use another model."""
-    found = {}
-    for name, folder in models.items():
-        with suppress(FormatError):
-            if profile := _profile(folder):
-                found[name] = profile
-    return found
+    """Return the profiles of models that have one."""
+    return {name: profile for name, folder in models.items() if (profile := _profile(folder))}
 
 
 def choose(text: str, models: Mapping[str, Path]) -> str:
