@@ -25,7 +25,6 @@ from hexatagger.train.data import IGNORE, Example, arcs_of_gaps, batches, collat
 from hexatagger.train.encoder import load_encoder
 from hexatagger.train.network import Network
 from hexatagger.train.optimizer import make_optimizer, set_rates, start_average, update_average, using
-from hexatagger.train.teacher import load_soft, save_soft
 from strategies import projective_trees
 from tiny import make_encoder, write_treebank
 
@@ -198,13 +197,3 @@ def test_average_and_checkpoint(tmp_path: Path, treebank: list[Sentence]) -> Non
     )
     remove_checkpoints(tmp_path)
     assert not list(tmp_path.glob("*checkpoint*"))
-
-
-def test_a_teachers_tags_are_kept(tmp_path: Path) -> None:
-    soft = [{"leaf.ids": np.zeros((n, 2), np.int16), "leaf.shares": np.full((n, 2), 0.5, np.float16)} for n in (3, 1)]
-    save_soft(soft, tmp_path / "soft.safetensors")
-    again = load_soft(tmp_path / "soft.safetensors", [3, 1])
-    for ours, theirs in zip(again, soft, strict=True):
-        assert all((ours[name] == theirs[name]).all() for name in ("leaf.ids", "leaf.shares"))
-    with pytest.raises(ValueError, match="other sentences"):
-        load_soft(tmp_path / "soft.safetensors", [2, 2])

@@ -1,6 +1,7 @@
 """The export, of networks that were never trained: every output is compared with torch, train and run agree."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,13 +12,14 @@ import onnx
 import torch
 
 import hexatagger
-from hexatagger.errors import ConfigError
+from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import ModelConfig, Recipe
 from hexatagger.model.folder import write_folder
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import collect_labels, encode
-from hexatagger.train.export.onnx import check_parity, export, to_onnx
+from hexatagger.train.deprels import Deprels
+from hexatagger.train.export.onnx import check_parity, deprels_to_onnx, export, to_onnx
 from hexatagger.train.network import Network
 from hexatagger.train.weights import Model, save_weights
 from tiny import spoil, write_treebank
@@ -95,3 +97,35 @@ def test_training_and_running_read_the_same_column(graph: onnx.ModelProto, model
     assert example.pos is not None
     assert arrays["pos"][0].tolist() == example.pos.tolist()
     assert max(example.pos.tolist()) < len(model.labels.pos)  # nothing in it is new
+
+
+@pytest.mark.parametrize("broken", ["", "dependent", "scores"])
+def test_the_second_network_is_compared(
+    broken: str, gold: list[Sentence], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = ModelConfig(char_width=8, char_buckets=50, hidden=12, relations="tree")
+    labels = collect_labels(gold, config)
+    made = Model(tmp_path, Recipe(config), labels, network=Network(config, labels))
+    for parameter in made.network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    write_folder(made)
+    save_weights(dict(made.network.state_dict()), made.path / "model.safetensors")
+    if broken:
+        name = "to_onnx" if broken == "dependent" else "deprels_to_onnx"
+        graph = to_onnx(made) if broken == "dependent" else deprels_to_onnx(cast("Deprels", made.network.deprels))
+        monkeypatch.setattr(f"hexatagger.train.export.onnx.{name}", lambda _: spoil(graph, broken))
+        with pytest.raises(ConfigError, match=r"in ONNX differs from torch by .*: nothing is written"):
+            export(made.path, gold)
+        assert not (made.path / "deprels.onnx").exists()
+        return
+    assert export(made.path, gold).difference < 1e-4
+    parser = hexatagger.load(made.path)
+    together = parser.parse_sentences([Sentence([]), *gold])
+    assert together[1:] == [parser.parse_sentences([each])[0] for each in gold]
+    roots = [(word.head == 0) == (word.deprel in labels.roots) for sentence in together for word in sentence]
+    assert all(roots)
+    (first,) = parser.parse_sentences(gold[:1], k=3)
+    assert len({tuple(each.heads) for each in (first, *first.alternatives)}) == 3
+    (made.path / "deprels.onnx").unlink()
+    with pytest.raises(FormatError, match=r"deprels\.onnx"):
+        hexatagger.load(made.path)

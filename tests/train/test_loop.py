@@ -28,11 +28,9 @@ from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import Recipe
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.train.checkpoint import find_checkpoint
-from hexatagger.train.data import encode
 from hexatagger.train.job import Job, train
 from hexatagger.train.preflight import read_treebank
 from hexatagger.train.segmenter.network import SegmenterConfig
-from hexatagger.train.teacher import ask, give, read_unlabelled
 from hexatagger.train.weights import load_model, load_weights
 from tiny import RECIPE, make_encoder, write_treebank
 
@@ -177,38 +175,6 @@ def test_two_processes_do_as_one(treebank: Path, tmp_path: Path) -> None:
     assert (out / "README.md").is_file()
 
 
-def test_a_teacher_and_more_text(treebank: Path, tmp_path: Path) -> None:
-    train(make_job(treebank, tmp_path / "teacher", "training.epochs=40", "model.hidden=32", "model.pointers=16"))
-    (tmp_path / "more.txt").write_text("She sleeps today\n\nDogs bark\n")
-    settings = ["training.epochs=40", "model.tasks=['upos', 'lemma']", "training.teacher_weight=1.0"]
-    settings.append("training.teacher_tasks=['upos']")
-    more = [tmp_path / "more.txt", treebank]
-    state = train(make_job(treebank, tmp_path / "student", *settings, teacher=tmp_path / "teacher", unlabelled=more))
-    assert state.best > 90  # from the teacher alone: the gold has no weight
-    assert state.history[-1]["Lemmas"] > 90  # from the gold alone
-    student, teacher = (load_model(tmp_path / name) for name in ("student", "teacher"))
-    sentences = read_unlabelled([treebank])
-    examples = [encode(each, student.recipe.model, student.labels, student.cutter(), gold=True) for each in sentences]
-    give(examples, ask(teacher, sentences), student)
-    assert set(examples[0].targets) - set(examples[0].soft) == {"lemma"}
-    card = (tmp_path / "student" / "README.md").read_text()
-    assert "Taught by" in card
-    assert "| without trees, for the teacher | more.txt |" in card
-    assert not (tmp_path / "student" / "teacher.safetensors").exists()
-    assert [sentence.forms for sentence in read_unlabelled([tmp_path / "more.txt"])] == [
-        ["She", "sleeps", "today"],
-        ["Dogs", "bark"],
-    ]
-
-
-def test_a_student_may_score_relations_otherwise(treebank: Path, tmp_path: Path) -> None:
-    train(make_job(treebank, tmp_path / "teacher", "training.epochs=30"))
-    pairs = ["model.hidden=32", "model.pointers=16", "model.relations=pairs"]
-    settings = ["training.epochs=40", "training.teacher_weight=1.0", *pairs]  # of relations only what the teacher says
-    state = train(make_job(treebank, tmp_path / "student", *settings, teacher=tmp_path / "teacher"))
-    assert state.best > 90
-
-
 def test_errors_before_any_work(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
@@ -227,7 +193,6 @@ def test_errors_before_any_work(treebank: Path, tmp_path: Path) -> None:
         fails("precision 'fp16' does not work here", "training.precision=fp16")
     fails("neither a folder nor", f"model.encoder={tmp_path / 'nowhere'}")
     fails("is a file: name a folder", out=bare)
-    fails("only of use to a teacher", unlabelled=[bare])
     fails("has no training run", resume=True, out=tmp_path)
     with pytest.raises(ConfigError, match="no dev file"):
         train(Job(recipe=Recipe.from_toml(RECIPE), train=[treebank], dev=[], out=out))
@@ -241,14 +206,6 @@ def test_relations_that_dev_alone_has_are_a_warning(treebank: Path, tmp_path: Pa
     train(Job(recipe=job.recipe, train=[treebank], dev=[dev], out=job.out, export=False), events.append)
     [warning] = [event["message"] for event in events if event["event"] == "warning"]
     assert warning.endswith("vocative (1 word)")
-
-
-def test_a_student_must_fit_its_teacher(treebank: Path, tmp_path: Path) -> None:
-    train(make_job(treebank, tmp_path / "teacher", "training.epochs=1", "model.tasks=['upos']"))
-    with pytest.raises(ConfigError, match=r"model\.order is 'right', but the teacher has 'left'"):
-        train(make_job(treebank, tmp_path / "out", "model.order=right", teacher=tmp_path / "teacher"))
-    with pytest.raises(ConfigError, match="the teacher does not predict xpos, feats, lemma"):
-        train(make_job(treebank, tmp_path / "out2", teacher=tmp_path / "teacher"))
 
 
 def test_two_runs_cannot_share_a_folder(treebank: Path, tmp_path: Path) -> None:

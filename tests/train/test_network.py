@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="learning needs the extra 'train'")
@@ -30,7 +29,7 @@ from hexatagger.train.network import (
     tree_scores,
 )
 from hexatagger.train.pointers import Pairs, given_head, marginal_relations
-from hexatagger.train.predict import parse, soft_tags
+from hexatagger.train.predict import parse
 from hexatagger.train.weights import Model, load_model, save_weights
 from tiny import FAMILIES, make_encoder, write_treebank
 
@@ -153,16 +152,14 @@ def test_bilstm_is_torchs_own() -> None:
 
 
 def test_long_sentences_are_parsed_in_windows(treebank: list[Sentence], tmp_path: Path) -> None:
-    model = make_model(ModelConfig(encoder=str(make_encoder(tmp_path, positions=40))), treebank)
+    encoder = str(make_encoder(tmp_path, positions=40))
+    model = make_model(ModelConfig(encoder=encoder, relations="tree", hidden=8), treebank)
     long = Sentence.from_words(["reads", "papers", "\u00ad"] * 60)
     [parsed] = run(model, [long])
     assert len(parsed) == 180
     cutter = model.cutter()
     example = encode(long, model.recipe.model, model.labels, cutter, gold=False)
     assert len(example.windows) > 3
-    [soft] = soft_tags(model, [example])
-    assert soft["internal.ids"].shape == (180, 4)
-    assert np.allclose(soft["internal.shares"].sum(1), 1, atol=1e-2)
 
 
 def test_windows_are_short_where_every_two_words_are_looked_at(treebank: list[Sentence]) -> None:

@@ -19,6 +19,7 @@ COMMANDS = {
     "corpus": "corpus:corpus",
     "serve": "serve:serve",
     "train": "train:train",
+    "label": "label:label",
     "export": "model:export",
     "calibrate": "model:calibrate",
     "package": "model:package_model",

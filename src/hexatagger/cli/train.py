@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "settings", metavar="SECTION.KEY=VALUE", multiple=True, help="Change a key of the recipe; repeatable."
 )
-@click.option("--teacher", type=FOLDER, help="A model folder whose soft tags are learnt too (distillation).")
 @click.option(
-    "--unlabelled",
-    type=FILE,
+    "--labels",
+    type=FOLDER,
     multiple=True,
-    help="Sentences for the teacher to tag: CoNLL-U, or .txt with one sentence per line and spaces between words; "
-    "repeatable.",
+    help="What larger models say about sentences, made by hexatagger label, is learnt too (distillation); repeatable.",
 )
 @click.option("--export/--no-export", default=True, show_default=True, help="Write ONNX too, to run without torch.")
 @click.option("--segmenter", is_flag=True, help="Train a segmenter of raw text too.")
@@ -41,8 +39,7 @@ def train(
     out: Path,
     encoder: str | None,
     settings: tuple[str, ...],
-    teacher: Path | None,
-    unlabelled: tuple[Path, ...],
+    labels: tuple[Path, ...],
     export: bool,
     segmenter: bool,
     resume: bool,
@@ -69,8 +66,7 @@ def train(
         dev=dev_files,
         out=out,
         resume=resume,
-        teacher=teacher,
-        unlabelled=unlabelled,
+        labels=labels,
         export=export,
         segmenter=segmenter,
     )

@@ -30,10 +30,10 @@ class DataFile:
     sha256: str
 
     @classmethod
-    def read(cls, part: Part, path: Path) -> Self:
-        """Name and digest a file."""
+    def read(cls, part: Part, path: Path, *, name: str = "") -> Self:
+        """Name and digest a file; `name` if it is not to be called by its own."""
         with reading(str(path)), Path(path).open("rb") as file:
-            return cls(part, Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())
+            return cls(part, name or Path(path).name, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def render(card: Card) -> str:
     size = f"{card.parameters / 1e6:.1f} million parameters"
     memory = f" and {card.gigabytes:.1f} GB of memory" if card.gigabytes else ""
     head = {name: getattr(card, name) for name in ("title", "language", "treebanks", "description", "licence")}
-    parts_read = {"unlabelled": "without trees, for the teacher"}
+    parts_read = {"unlabelled": "without trees, for the teacher", "teacher": "teacher's network"}
     files = [[parts_read.get(each.part, each.part), each.name, f"`{each.sha256}`"] for each in card.data]
     parts = [
         f"# {card.title or 'A hexatagger model'}",

@@ -33,6 +33,8 @@ class ModelConfig:
     """A Hugging Face encoder (name or folder), or "characters": our own n-gram word vectors, nothing to download."""
     pooling: Literal["last", "first", "mean"] = "last"
     """Which pieces of a word represent it."""
+    depth: int = 0
+    """Number of encoder layers that are used, from the lowest up; 0: all. Fewer are faster."""
     layers: int = 1
     """Number of upper encoder layers that are mixed with learnt weights; 1: only the last layer."""
     shape: bool = False
@@ -54,9 +56,10 @@ class ModelConfig:
     two words to its arc and to the gap above it in the binary head tree."""
     piece_dropout: float = 0.0
     """Share of the pieces that are hidden from a pretrained encoder in training, against overfitting."""
-    relations: Literal["separate", "joint", "pairs"] = "separate"
+    relations: Literal["separate", "joint", "pairs", "tree"] = "separate"
     """How relations are predicted: "joint" with the leaf tag, in one tag set (the paper); by a "separate" projection;
-    or in "pairs", given the head (extension, needs `pointers`)."""
+    in "pairs", given each possible head (extension, needs `pointers`); or after the "tree" is decoded, given each
+    word's head and place in it (extension, linear time)."""
     order: Literal["left", "right"] = "left"
     """Which dependents of a word the binary head tree attaches first."""
     lift: Literal["head", "path", "head+path"] = "head+path"
@@ -81,7 +84,7 @@ class ModelConfig:
             raise ConfigError(f"model.encoder is empty: name a folder, a Hugging Face model or '{CHARACTERS}'")
         check_range("model", self, "layers", "pos_width", "lstm_width", "char_width", least=1)
         check_range("model", self, "char_buckets", least=2)
-        check_range("model", self, "lstm_layers", "hidden", "pointers")
+        check_range("model", self, "depth", "lstm_layers", "hidden", "pointers")
         check_range("model", self, "dropout", "piece_dropout", most=0.99)
         if self.pointers and not self.hidden:
             raise ConfigError("model.pointers needs a hidden layer above it: set model.hidden too, or pointers to 0")
@@ -121,8 +124,14 @@ class TrainConfig:
     """Loss weight of each of the four pointers (`model.pointers`)."""
     teacher_weight: float = 0.7
     """Share of the teacher in the loss, if there is one."""
+    teacher_trees: float = 0.5
+    """How much of what is learnt from a teacher is its best tree; the rest is the probabilities of its tags."""
     teacher_tasks: tuple[Task, ...] = ("upos", "xpos", "feats", "lemma")
     """Further tasks that are learnt from the teacher too, as the tree is; the others are learnt from gold alone."""
+    teacher_words: int = 0
+    """Number of words labelled by a teacher that are used, from the first on; 0: all."""
+    gold_epochs: int = 0
+    """Number of last epochs that see the treebank alone, without the teacher."""
     seed: int = 1
     """Random seed."""
     patience: int = 0
@@ -138,8 +147,8 @@ class TrainConfig:
         check_fields("training", self)
         check_range("training", self, "epochs", "batch", "rare", least=1)
         check_range("training", self, "rate", "head_rate", "weight_decay", "clip", "task_weight", "pointer_weight")
-        check_range("training", self, "seed", "patience", "checkpoint_minutes")
-        check_range("training", self, "warmup", "average", "teacher_weight", most=1)
+        check_range("training", self, "seed", "patience", "checkpoint_minutes", "gold_epochs", "teacher_words")
+        check_range("training", self, "warmup", "average", "teacher_weight", "teacher_trees", most=1)
 
 
 @dataclass(frozen=True, kw_only=True)

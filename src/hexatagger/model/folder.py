@@ -6,6 +6,7 @@ config.json        format version first, then the recipe, how words are cut into
 labels.json        the strings that are predicted
 tokenizer.json     tokenizer of a pretrained encoder
 model.onnx         the network, and model.int8.onnx the same in 8 bits; one of them is enough
+deprels.onnx       the second network, which chooses deprels given the tree; only with relations = "tree"
 segmenter.json     settings of the segmenter, and segmenter.onnx its network; both optional
 language.json      what the language of the model looks like (see `language`); optional
 card.json          facts about the model, and README.md the model card that is written from them (see `card`)
@@ -14,7 +15,7 @@ What only training needs:
 model.safetensors  the weights
 run.json           the files that training reads, with their digests
 training.json      the history of a finished run
-log.jsonl, curve.png, teacher.safetensors, .lock, checkpoint-N/
+log.jsonl, curve.png, .lock, checkpoint-N/
 """
 
 import json
@@ -32,16 +33,16 @@ from hexatagger.model.values import build, checked, checking, parse_json
 FORMAT = 1  # version of the folder's format; a folder with a greater one was written by a newer hexatagger
 
 CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
-NETWORK, NETWORK_INT8 = "model.onnx", "model.int8.onnx"
+NETWORK, NETWORK_INT8, DEPRELS = "model.onnx", "model.int8.onnx", "deprels.onnx"
 SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
 LANGUAGE, CARD, README = "language.json", "card.json", "README.md"
 WEIGHTS, RUN, FINISHED, LOG, CURVE = "model.safetensors", "run.json", "training.json", "log.jsonl", "curve.png"
-SOFT_TAGS, LOCK, CHECKPOINT = "teacher.safetensors", ".lock", "checkpoint-"
+LOCK, CHECKPOINT = ".lock", "checkpoint-"
 
 NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWORK_INT8,)}
 """The files of the network by precision, the preferred one first."""
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
-PARSING_FILES = (CONFIG, LABELS, TOKENIZER, NETWORK, NETWORK_INT8, *SEGMENTER_FILES)
+PARSING_FILES = (CONFIG, LABELS, TOKENIZER, NETWORK, NETWORK_INT8, DEPRELS, *SEGMENTER_FILES)
 """All files that the result of parsing depends on."""
 RUNNING_FILES = (*PARSING_FILES, LANGUAGE, CARD, README)  # all files that go along when a model is passed on
 

@@ -8,7 +8,8 @@ pointer score of every word's head. Here this objective is approximated: the tre
 reranked. Its exact form is the chart, O(N⁴), which `probabilities` uses.
 
 Deprels follow from the tree. The network applies the rule that `root` goes with head 0 alone (`tree.fits_head`): it
-puts out the best deprel for a root word and that for any other word.
+puts out the best deprel for a root word and that for any other word. Extension of ours: a second network sees each word
+with its head and its place in the tree.
 """
 
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from hexatagger.parsing.pieces import Numbers
 from hexatagger.parsing.predictions import Prediction, batch
 
 RERANKED = 32  # how many of the best tag sequences are reranked with pointer scores
+FEATURES = 21  # number of values of `arc_features`
 
 
 @dataclass(slots=True)
@@ -70,9 +72,50 @@ def label_trees(
     places = np.arange(len(above))
     side = np.concatenate([sequence[::2] for sequence in tags]) if relation.shape[1] == 2 else np.zeros_like(places)
     found = np.where(above == 0, root[places, side], relation[places, side]).astype(np.int64)
+    if any(prediction.decide is not None for prediction in predictions):
+        found = _given_tree(predictions, heads)
     trees, end = [], 0
     for prediction, tree in zip(predictions, heads, strict=True):
         start, end = end, end + len(tree)
         own = found[start:end] if prediction.pairs is None else prediction.pairs[places[: len(tree)], tree]
         trees.append(Tree(tree.tolist(), own.astype(np.int64)))
     return trees
+
+
+def _given_tree(predictions: Sequence[Prediction], heads: Sequence[NDArray[np.integer]]) -> Numbers:
+    """Return the best deprel of every word of every tree, by the second network."""
+    # A sentence without words has no vectors, and no words to decide on either.
+    arcs = [(each, tree) for each, tree in zip(predictions, heads, strict=True) if each.decide is not None]
+    decide = arcs[0][0].decide
+    assert decide is not None
+    words = np.concatenate([each.dependent for each, _ in arcs if each.dependent is not None])
+    governors = np.concatenate([each.governor[tree - 1] for each, tree in arcs if each.governor is not None])
+    governors[np.concatenate([tree for _, tree in arcs]) == 0] = 0.0
+    found: Numbers = decide(words, governors, np.concatenate([arc_features(tree) for _, tree in arcs])).argmax(-1)
+    return found
+
+
+def arc_features(heads: NDArray[np.integer]) -> Numbers:
+    """Describe the place of every word in a tree by three numbers: (words, 3).
+
+    0 for a root word, 1 to 8 for side and distance of the head; 9 to 17 for the number of dependents on both sides;
+    18 to 20 for the number of siblings between the word and its head.
+
+    >>> arc_features(np.array([2, 0, 4, 2])).tolist()  # She reads fascinating papers
+    [[5, 9, 18], [0, 13, 18], [5, 9, 18], [2, 12, 18]]
+    """
+    size = len(heads)
+    places = np.arange(1, size + 1)
+    distance = np.where(heads == 0, 0, places - heads)  # negative: the head is to the right
+    bucket = np.digitize(np.abs(distance), (1, 2, 3, 5))
+    side = np.where(distance < 0, 4, 0)
+    left = np.bincount(heads[distance < 0], minlength=size + 1)[1:]
+    right = np.bincount(heads[distance > 0], minlength=size + 1)[1:]
+    dependents = 9 + 3 * np.minimum(left, 2) + np.minimum(right, 2)
+    # Dependents of one head on one side are numbered from the head outwards.
+    order = np.lexsort((np.abs(distance), distance < 0, heads))
+    group = 2 * heads[order] + (distance[order] < 0)
+    first = np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1]) if size else np.zeros(0, np.int64)
+    rank = np.empty(size, np.int64)
+    rank[order] = np.arange(size) - np.repeat(first, np.diff(np.append(first, size)))
+    return np.stack([np.where(heads == 0, 0, bucket + side), dependents, 18 + np.minimum(rank, 2)], axis=1)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.errors import FormatError
-from hexatagger.model.folder import ModelFolder
+from hexatagger.model.folder import DEPRELS, ModelFolder
 from hexatagger.model.onnx import run_session
-from hexatagger.parsing.pieces import Grams, Pieces, Window, stack_windows
-from hexatagger.parsing.predictions import Prediction, stitch
+from hexatagger.parsing.pieces import Grams, Numbers, Pieces, Window, stack_windows
+from hexatagger.parsing.predictions import Decide, Prediction, Vectors, stitch
 from hexatagger.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -29,9 +29,15 @@ _MOST_PAIRS = 2**18  # of words in a batch, where the network scores the deprels
 class OnnxNetwork:
     """A session of ONNX Runtime, with what turns sentences into its inputs and its outputs into Predictions."""
 
-    def __init__(self, folder: ModelFolder, session: "InferenceSession", cutter: Pieces | Grams) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        session: "InferenceSession",
+        cutter: Pieces | Grams,
+        second: "InferenceSession | None" = None,
+    ) -> None:
         self.folder, self.config, self.labels = folder, folder.recipe.model, folder.labels
-        self._session, self._cutter = session, cutter
+        self._session, self._cutter, self._deprels = session, cutter, second
         self._inputs = [each.name for each in session.get_inputs()]
         names = [each.name for each in session.get_outputs()]
         self._has_deprels = "relations" in names
@@ -39,7 +45,8 @@ class OnnxNetwork:
         deprels, tasks = len(self.labels.relations), {task: len(each) for task, each in self.labels.tasks.items()}
         self._widths = {"leaf": 2, "internal": 4, "relations": deprels}
         self._counts = dict.fromkeys(("relation", "root", "pairs"), deprels) | {"mark": len(self.labels.marks)} | tasks
-        for name in ("leaf", "internal", "relation", "root", *self.config.tasks):
+        vectors = ("dependent", "governor") if second is not None else ()
+        for name in ("leaf", "internal", "relation", "root", *vectors, *self.config.tasks):
             if name not in names:
                 raise FormatError(f"the network has no output '{name}'", source=str(folder.path))
         for each in session.get_outputs():
@@ -62,7 +69,7 @@ class OnnxNetwork:
                 outputs = self.outputs(self.inputs([window for _, window in batch], owners), deprels=deprels)
                 for row, (number, window) in enumerate(batch):
                     arrays = {name: each[row, : len(window)] for name, each in outputs.items()}
-                    found[number].append((window, Prediction.of(arrays)))
+                    found[number].append((window, Prediction.of(arrays, self._decide)))
         return [stitch(parts) if parts else Prediction.empty(self.config, self.labels) for parts in found]
 
     def inputs(self, windows: Sequence[Window], sentences: Sequence[Sentence]) -> Arrays:
@@ -91,6 +98,23 @@ class OnnxNetwork:
                 message = f"output '{name}' of the network has labels {array.min()} to {array.max()}"
                 raise FormatError(f"{message}, but labels.json has {count}", source=str(self.folder.path))
         return dict(zip(names, values, strict=True))
+
+    def decide(self, dependent: Vectors, governor: Vectors, features: Numbers) -> Vectors:
+        """Run the second network, see `Decide`."""
+        assert self._deprels is not None
+        # subtle: a product with one row is computed in another order; with one more row, all rows are as in any batch
+        rows = [np.pad(each, ((0, 1), (0, 0))) for each in (dependent, governor, features)]
+        given = dict(zip(("dependent", "governor", "features"), rows, strict=True))
+        source = str(self.folder.path / DEPRELS)
+        found: Vectors = run_session(self._deprels, ["scores"], given, source=source)[0][:-1]
+        if found.shape[1] != len(self.labels.relations):
+            message = f"has {found.shape[1]} scores per word for {len(self.labels.relations)} labels"
+            raise FormatError(message, source=source)
+        return found
+
+    @property
+    def _decide(self) -> Decide | None:
+        return None if self._deprels is None else self.decide
 
     def _check_width(self, name: str, width: int) -> None:
         """Raise FormatError if an output does not have one score per label."""

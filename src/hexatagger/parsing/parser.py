@@ -19,7 +19,7 @@ from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.model.config import ModelConfig, Task
-from hexatagger.model.folder import has_segmenter, network_file, read_folder
+from hexatagger.model.folder import DEPRELS, has_segmenter, network_file, read_folder
 from hexatagger.model.labels import Labels
 from hexatagger.model.onnx import open_session
 from hexatagger.model.registry import EMBEDDED, find_model
@@ -55,7 +55,8 @@ def load(
     with ThreadPoolExecutor(1) as pool:  # the tokenizer is built while the network is opened
         session = pool.submit(open_session, file, threads=threads, providers=providers)
         cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
-    return Parser(OnnxNetwork(folder, session.result(), cutter), threads=threads)
+    deprels = open_session(folder.path / DEPRELS, threads=1) if folder.recipe.model.relations == "tree" else None
+    return Parser(OnnxNetwork(folder, session.result(), cutter, deprels), threads=threads)
 
 
 class Parser:

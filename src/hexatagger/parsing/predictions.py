@@ -8,7 +8,7 @@ The first of four steps from the network's output to a Sentence, all plain numpy
     write          Tree → the columns of a new Sentence
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -20,7 +20,11 @@ from hexatagger.model.config import ModelConfig
 from hexatagger.model.labels import Labels
 from hexatagger.parsing.pieces import Numbers, Window
 
-_TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head", "pairs")
+_TREE = ("leaf", "internal", "relation", "root", "mark", "relations", "head", "pairs", "dependent", "governor")
+Vectors = NDArray[np.float32]
+Decide = Callable[[Vectors, Vectors, Numbers], Vectors]
+"""The second network: maps the vectors of words and of their heads, and `choose.arc_features`, to the log-probabilities
+of deprels: (words, width) twice and (words, features) to (words, deprels). The head of a root word is zero."""
 
 
 @dataclass(slots=True)
@@ -45,15 +49,22 @@ class Prediction:
     """Extension: pointer scores, log-probabilities of every head: (words, 1 + words or more)."""
     pairs: Numbers | None = None
     """Extension: the best deprel for every head, with the shape of `head`. None if deprels do not depend on heads."""
+    dependent: Vectors | None = None
+    """Extension: the vectors of words for `decide`; None if deprels do not depend on the tree."""
+    governor: Vectors | None = None
+    """Extension: the vectors of words as heads, for `decide`."""
+    decide: Decide | None = None
+    """Extension: the second network, which chooses deprels given the tree."""
 
     def __len__(self) -> int:
         return len(self.leaf)
 
     @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def of(cls, arrays: Mapping[str, NDArray[Any]], decide: Decide | None = None) -> Self:
         """Make a Prediction from the network's outputs by name; every name that is not about the tree is a task."""
         tree = {name: arrays.get(name) for name in _TREE}
-        return cls(**tree, tasks={name: array for name, array in arrays.items() if name not in tree})  # type: ignore[arg-type]
+        tasks = {name: array for name, array in arrays.items() if name not in tree}
+        return cls(**tree, tasks=tasks, decide=decide)  # type: ignore[arg-type]
 
     @classmethod
     def empty(cls, config: ModelConfig, labels: Labels) -> Self:
@@ -76,7 +87,7 @@ def stitch(parts: Sequence[tuple[Window, Prediction]]) -> Prediction:
         tree = {name: getattr(prediction, name) for name in _TREE if name not in ("head", "pairs")}
         return {name: array for name, array in tree.items() if array is not None} | prediction.tasks
 
-    return Prediction.of(join([(window, arrays(prediction)) for window, prediction in parts]))
+    return Prediction.of(join([(window, arrays(prediction)) for window, prediction in parts]), parts[0][1].decide)
 
 
 def join(parts: Sequence[tuple[Window, Mapping[str, NDArray[Any]]]]) -> dict[str, NDArray[Any]]:

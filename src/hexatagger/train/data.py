@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hexatagger.model.config import ModelConfig, TrainConfig
 from hexatagger.model.labels import MISSING, Labels, LabelSet
+from hexatagger.parsing.choose import arc_features
 from hexatagger.parsing.pieces import Grams, Numbers, Pieces, Window, stack_windows
 from hexatagger.sentence import Sentence, Word
 from hexatagger.tags import Hexatag, from_heads, lift
@@ -30,9 +31,10 @@ class Example:
     """An encoded sentence."""
 
     windows: list[Window]
-    targets: dict[str, Numbers]  # per projection the gold label of every word, IGNORE if there is none
+    targets: dict[str, Numbers]  # per projection the gold label of every word; if absent, there is none
     pos: Numbers | None = None
     soft: dict[str, Soft] = field(default_factory=dict)  # per projection the soft tags of a teacher
+    features: Numbers | None = None  # see `arc_features`, for relations given the tree
 
 
 @dataclass(slots=True)
@@ -96,14 +98,21 @@ def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Piec
             targets["relation"] = _ids(labels.relations, [base for base, _ in split])
             if len(labels.marks) > 1:
                 targets["mark"] = _ids(labels.marks, [mark for _, mark in split])
-        if config.pointers:
-            targets |= {"head": np.array(heads, np.int64)} | arcs_of_gaps(tags)
+        targets |= tree_targets(heads, tags, config)
         for task in config.tasks:
             targets[task] = _ids(labels.tasks[task], [column(word, task) for word in sentence])
     pos = None
     if config.pos:
         pos = np.array(labels.pos_ids([getattr(word, config.pos) for word in sentence]), np.int64)
-    return Example(pieces.windows(sentence.forms), targets, pos)
+    features = arc_features(targets["head"]) if config.relations == "tree" and gold else None
+    return Example(pieces.windows(sentence.forms), targets, pos, features=features)
+
+
+def tree_targets(heads: Sequence[int], tags: Sequence[int], config: ModelConfig) -> dict[str, Numbers]:
+    """Return the targets that say where arcs go, for pointers and for relations given the tree."""
+    if not config.pointers and config.relations != "tree":
+        return {}
+    return {"head": np.array(heads, np.int64)} | (arcs_of_gaps(tags) if config.pointers else {})
 
 
 def arcs_of_gaps(tags: Sequence[int]) -> dict[str, Numbers]:
@@ -147,8 +156,11 @@ def collate(items: Sequence[Item], *, pad: int = 0, device: torch.device | str =
     pos = [example.pos for example, _ in items if example.pos is not None]
     inputs = stack_windows(windows, pad=pad, pos=pos or None)
     shape = inputs["spans"].shape[:2]
-    targets = {name: np.full(shape, IGNORE, np.int64) for name in items[0][0].targets}
-    widths = {name: ids.shape[1] for name, (ids, _) in items[0][0].soft.items()}
+    examples = [example for example, _ in items]
+    targets = {name: np.full(shape, IGNORE, np.int64) for example in examples for name in example.targets}
+    widths = {name: ids.shape[1] for example in examples for name, (ids, _) in example.soft.items()}
+    targets |= {name: np.full(shape, IGNORE, np.int64) for name in widths if name not in targets}
+    features = np.zeros((*shape, 3), np.int64)
     soft_ids = {name: np.zeros((*shape, width), np.int64) for name, width in widths.items()}
     soft_shares = {name: np.zeros((*shape, width), np.float32) for name, width in widths.items()}
     for row, (example, window) in enumerate(items):
@@ -157,6 +169,10 @@ def collate(items: Sequence[Item], *, pad: int = 0, device: torch.device | str =
             targets[name][row, kept] = _within(window, values[given]) if name in POINTERS else values[given]
         for name, (ids, shares) in example.soft.items():
             soft_ids[name][row, kept], soft_shares[name][row, kept] = ids[given], shares[given]
+        if example.features is not None:
+            features[row, kept] = example.features[given]
+    if any(example.features is not None for example in examples):
+        inputs |= {"heads": np.maximum(targets["head"], 0), "features": features}
     numbers, weights = tensors(soft_ids, device), tensors(soft_shares, device)
     return Batch(
         tensors(inputs, device),

@@ -25,12 +25,18 @@ class Encoder:
     pieces: PieceConfig
 
 
-def load_encoder(name: str) -> Encoder:
-    """Load an encoder from a folder or from Hugging Face; code that comes with a model is not run."""
+def load_encoder(name: str, *, depth: int = 0) -> Encoder:
+    """Load an encoder from a folder or from Hugging Face; code that comes with a model is not run.
+
+    `depth` > 0 takes its lowest layers only.
+    """
     import torch
     from transformers import AutoModel
 
     hf = check_encoder(name)
+    if depth > hf.num_hidden_layers:
+        raise ConfigError(f"model.depth is {depth}, but encoder '{name}' has {hf.num_hidden_layers} layers")
+    hf.num_hidden_layers = depth or hf.num_hidden_layers
     with _silence():
         module = _without_pooler(AutoModel.from_pretrained(name, config=hf, dtype=torch.float32))
     tokenizer = word_tokenizer(_tokenizer_json(name))

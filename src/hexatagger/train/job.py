@@ -20,18 +20,19 @@ from hexatagger.errors import ConfigError, HexataggerError
 from hexatagger.formats.files import replacing
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
-from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, RUN, SOFT_TAGS, WEIGHTS, has_segmenter, write_json
+from hexatagger.model.folder import CURVE, FINISHED, LOG, NETWORK, RUN, has_segmenter, write_json
 from hexatagger.model.language import learn, write_profile
 from hexatagger.parsing.calibrate import calibrate_folder
 from hexatagger.sentence import Sentence
-from hexatagger.train import preflight, teacher
+from hexatagger.train import preflight
 from hexatagger.train.checkpoint import NOT_SCORES, State, load_state, remove_checkpoints, save_state
-from hexatagger.train.data import collect_labels, encode
+from hexatagger.train.data import Example, collect_labels, encode
 from hexatagger.train.encoder import check_encoder, load_encoder
+from hexatagger.train.labels import read_label_folder, read_labels, teach
 from hexatagger.train.loop import Data, Report, fit, make_accelerator
-from hexatagger.train.network import Network
+from hexatagger.train.network import Network, head_sizes
 from hexatagger.train.segmenter.loop import train_segmenter
-from hexatagger.train.weights import Model, load_model
+from hexatagger.train.weights import Model
 
 _LOGGED = 50  # steps per line of log.jsonl
 
@@ -46,10 +47,8 @@ class Job:
     out: Path
     resume: bool = False
     """Go on with the run in `out`, from its last checkpoint."""
-    teacher: Path | None = None
-    """A model folder whose soft tags are learnt too."""
-    unlabelled: Sequence[Path] = ()
-    """More sentences, without trees, for the teacher to tag."""
+    labels: Sequence[Path] = ()
+    """Folders of what teachers say about sentences, see `labels`: those of the treebank learn it too, others only."""
     export: bool = True
     """Write the network as ONNX too, so that it runs without torch, and calibrate it."""
     segmenter: bool = False
@@ -88,17 +87,19 @@ def train(job: Job, report: Report | None = None) -> State:
             finish(job, treebank, gold, record)
             save_state(state, job.out / FINISHED)
             remove_checkpoints(job.out)
-            (job.out / SOFT_TAGS).unlink(missing_ok=True)
         record({"event": "end", "best": state.best, "best_epoch": state.best_epoch, "seconds": state.seconds})
         accelerator.wait_for_everyone()
     return state
 
 
 def _files(job: Job) -> list[DataFile]:
-    """Return all files that a job reads, with their digests; of a teacher its weights."""
-    parts: dict[Part, Sequence[Path]] = {"train": job.train, "dev": job.dev, "unlabelled": job.unlabelled}
-    parts["teacher"] = [job.teacher / WEIGHTS] if job.teacher else []
-    return [DataFile.read(part, path) for part, paths in parts.items() for path in paths]
+    """Return all files that a job reads, with their digests; of labels what they were made of."""
+    parts: dict[Part, Sequence[Path]] = {"train": job.train, "dev": job.dev}
+    found = [DataFile.read(part, path) for part, paths in parts.items() for path in paths]
+    for folder in map(read_label_folder, job.labels):
+        found += folder.files
+        found += [each for each in folder.teachers if each not in found]
+    return found
 
 
 def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
@@ -109,32 +110,32 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     gold = preflight.read_treebank(job.train, purpose="train")
     dev = preflight.read_treebank(job.dev, purpose="dev")
     preflight.check_columns(gold, recipe, source=", ".join(map(str, job.train)))
-    if job.unlabelled and not job.teacher:
-        raise ConfigError("unlabelled text is only of use to a teacher: name one with --teacher")
-    tutor = load_model(job.teacher) if job.teacher else None
-    if tutor:
-        labels = preflight.check_teacher(recipe, tutor.recipe, tutor.labels)
+    taught = [read_label_folder(folder) for folder in job.labels]
+    if taught:
+        labels = preflight.check_labels(recipe, taught)
     else:
         labels = collect_labels(gold, recipe.model, rare=recipe.training.rare)
     set_seed(recipe.training.seed)
     if recipe.model.encoder == CHARACTERS:
         model = Model(job.out, recipe, labels, network=Network(recipe.model, labels))
     else:
-        encoder = load_encoder(recipe.model.encoder)
+        encoder = load_encoder(recipe.model.encoder, depth=recipe.model.depth)
         network = Network(recipe.model, labels, encoder.module)
         model = Model(job.out, recipe, labels, encoder.pieces, encoder.tokenizer, encoder.config, network=network)
     cutter = model.cutter()
     examples = [encode(sentence, recipe.model, labels, cutter, gold=True) for sentence in gold]
     dev_examples = [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in dev]
-    if tutor:
-        more = teacher.read_unlabelled(job.unlabelled)
-        examples += [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in more]
-        place = job.out / SOFT_TAGS
-        if accelerator.is_main_process and not place.is_file():
-            tutor.network.to(accelerator.device)
-            teacher.save_soft(teacher.ask(tutor, [*gold, *more]), place)
-        accelerator.wait_for_everyone()
-        teacher.give(examples, teacher.load_soft(place, [len(sentence) for sentence in (*gold, *more)]), model)
+    if taught:
+        known = {tuple(sentence.forms): example for sentence, example in zip(gold, examples, strict=True)}
+        unheard = set(recipe.model.tasks) - set(recipe.training.teacher_tasks)
+        heads = [name for name in head_sizes(recipe.model, labels) if name not in unheard]
+        shards = [shard for folder in taught for shard in folder.shards]
+        for each in read_labels(shards, words=recipe.training.teacher_words):
+            example = known.get(each.forms)
+            if example is None:
+                example = Example(cutter.windows(list(each.forms)), {})
+                examples.append(example)
+            teach(example, each, recipe.model, heads=heads, trees=recipe.training.teacher_trees)
     if accelerator.is_main_process and (profile := learn(gold, dev, language=recipe.card.language)):
         write_profile(job.out, profile)
     return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), gold if job.segmenter else [])
@@ -154,8 +155,7 @@ def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) ->
         epochs=len(state.history),
         minutes=round(state.seconds / 60, 1),
         gigabytes=max(entry.get("gigabytes", 0.0) for entry in state.history),
-        data=tuple(each for each in files if each.part != "teacher"),
-        notes=f"Taught by the model in `{Path(job.teacher).name}`." if job.teacher else "",
+        data=tuple(files),
         recipe={name: keys for name, keys in recipe.to_dict().items() if name != "card"},
     )
     write_card(job.out, card)

@@ -6,8 +6,8 @@ are the same as those of a single process. The library prints nothing: events go
 
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -85,7 +85,8 @@ def fit(
     while state.epoch < config.epochs:
         if config.patience and state.epoch - max(0, state.best_epoch) >= config.patience:
             break
-        plan = batches(data.train, config, epoch=state.epoch)
+        alone = state.epoch >= config.epochs - config.gold_epochs
+        plan = batches(_gold(data.train) if alone else data.train, config, epoch=state.epoch)
         loss_sum, words = 0.0, 0
         network.train()
         for items in plan[state.step :]:
@@ -132,6 +133,11 @@ def fit(
         if accelerator.num_processes > 1:
             state.best, state.best_epoch = broadcast_object_list([state.best, state.best_epoch])
     return state
+
+
+def _gold(examples: Sequence[Example]) -> list[Example]:
+    """Return the examples of the treebank without what a teacher says about them."""
+    return [replace(example, soft={}) for example in examples if "internal" in example.targets]
 
 
 def _gigabytes() -> float:

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from hexatagger.model.config import TrainConfig
 from hexatagger.train.data import IGNORE, Batch
-from hexatagger.train.network import JOINT, TREE
+from hexatagger.train.network import GIVEN, JOINT, TREE
 from hexatagger.train.pointers import PAIRS, POINTERS, given_head
 
 _NEVER = -1e9  # subtle: −inf would make NaN of the gradients
@@ -25,12 +25,14 @@ def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) 
     total = next(iter(scores.values())).new_zeros((), dtype=torch.float32)
     legal = _legal_rows(batch) if config.loss == "legal" else None
     for name, values in scores.items():
-        if name == PAIRS:  # part of "relation"
+        column = "relation" if name == GIVEN else name
+        if column not in batch.targets:  # pairs are part of "relation"; a teacher may not predict a task
             continue
         values = values.float()
         weight = 1.0 if name in TREE else config.pointer_weight if name in POINTERS else config.task_weight
-        teacher = config.teacher_weight if name in batch.soft else 0.0
-        targets = batch.targets[name]
+        if name == "relation" and GIVEN in scores:  # only constraints need it then
+            weight = config.task_weight
+        soft, targets = batch.soft.get(column), batch.targets[column]
         if legal is not None and name in ("leaf", "internal", JOINT):
             targets = targets.masked_fill(legal.unsqueeze(1), IGNORE)  # counted below
         known = values
@@ -38,14 +40,22 @@ def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) 
             head = batch.targets["head"]
             known = given_head(scores[PAIRS].float(), head.clamp(min=0))
             targets = targets.masked_fill(head == IGNORE, IGNORE)
-        hard = functional.cross_entropy(known.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction="sum")
-        total = total + weight * (1 - teacher) * hard
-        if teacher:
-            ids, shares = batch.soft[name]
-            total = total - weight * teacher * (values.log_softmax(-1).gather(-1, ids) * shares).sum()
+        if name == GIVEN:
+            outside = batch.targets["head"] == IGNORE
+            targets = targets.masked_fill(outside, IGNORE)
+            soft = soft and (soft[0], soft[1] * ~outside.unsqueeze(-1))
+        hard = functional.cross_entropy(known.transpose(1, 2), targets, ignore_index=IGNORE, reduction="none")
+        if soft:
+            ids, shares = soft
+            taught = -(values.log_softmax(-1).gather(-1, ids) * shares).sum(-1)
+            share = config.teacher_weight * (shares.sum(-1) > 0)
+            hard = (1 - share) * hard + share * taught
+        total = total + weight * hard.sum()
     if legal is not None and legal.any():
-        share = 1 - config.teacher_weight if batch.soft else 1.0
-        total = total + share * legal_loss(scores, batch)[legal].sum()
+        whole = legal_loss(scores, batch)
+        if taught_rows := batch.soft.get(JOINT if JOINT in scores else "leaf"):
+            whole = whole * (1 - config.teacher_weight * (taught_rows[1].sum((1, 2)) > 0))
+        total = total + whole[legal].sum()
     return total
 
 

@@ -21,11 +21,13 @@ from torch import Tensor, nn
 from hexatagger.model.config import CHARACTERS, ModelConfig
 from hexatagger.model.labels import Labels
 from hexatagger.parsing.pieces import SHAPES
+from hexatagger.train.deprels import Deprels
 from hexatagger.train.pointers import PAIRS, HiddenLayer, Pairs, Pointer, Pointers, marginal_relations
 from hexatagger.tree import fits_head
 
 JOINT = "joint"  # name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation
-TREE = ("leaf", "internal", "relation", "mark", JOINT)
+GIVEN = "given"  # name of the scores of relations given the tree
+TREE = ("leaf", "internal", "relation", "mark", JOINT, GIVEN)
 """The projections that make up the tree; all others are further tasks."""
 
 
@@ -60,18 +62,35 @@ class Network(nn.Module):
         above = self.around.width if self.around else width
         sizes = head_sizes(config, labels)
         self.pairs = Pairs(width, sizes.pop("relation"), config.dropout) if config.relations == PAIRS else None
+        self.deprels: Deprels | None = None
+        if config.relations == "tree":
+            self.deprels = Deprels(width + (above if self.around else 0), labels.root_mask, config.dropout)
         heads = {name: nn.Linear(above if name in TREE else width, size) for name, size in sizes.items()}
         self.heads = nn.ModuleDict(heads)
 
     def forward(
-        self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
+        self,
+        pieces: Tensor,
+        mask: Tensor,
+        spans: Tensor,
+        lengths: Tensor,
+        shapes: Tensor,
+        pos: Tensor | None = None,
+        heads: Tensor | None = None,
+        features: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the scores of every projection, each (batch, words, labels).
 
         `pieces`, `mask` and `shapes` are (batch, pieces); for "characters", `pieces` is (batch, words, n-grams) and the
-        others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` (batch, words).
+        others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` (batch, words). With
+        relations = "tree", training gives `heads` (batch, words) and `features` (batch, words, 3), see `arc_features`,
+        for the scores of relations given them.
         """
-        return self.score(self.vectors(pieces, mask, spans, lengths, shapes, pos), lengths)
+        scores = self.score(self.vectors(pieces, mask, spans, lengths, shapes, pos), lengths)
+        if self.deprels is not None and heads is not None and features is not None:
+            dependent, governor = scores.pop("dependent"), scores.pop("governor")
+            scores[GIVEN] = self.deprels.given(dependent, governor, heads, features)
+        return scores
 
     def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Map word vectors to the scores of every projection and of heads; in training also of the other pointers."""
@@ -82,6 +101,8 @@ class Network(nn.Module):
         if self.pairs is not None:
             scores[PAIRS] = self.pairs(vectors, lengths)
             scores["relation"] = marginal_relations(scores[PAIRS], pointed["head"])
+        if self.deprels is not None:
+            scores |= self.deprels.vectors(vectors if self.around is None else torch.cat([vectors, tree], dim=-1))
         if not self.training:  # the other pointers only help training
             pointed = {name: each for name, each in pointed.items() if name == "head"}
         return scores | pointed
@@ -128,7 +149,8 @@ def tree_scores(scores: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     return scores["leaf"].log_softmax(-1), internal, scores["relation"].unsqueeze(-2)
 
 
-SCORES = ("leaf", "internal", "relations", "head")  # outputs of the ONNX graph that are scores; all others are labels
+SCORES = ("leaf", "internal", "relations", "head", "dependent", "governor")
+"""Outputs of the ONNX graph that are numbers; all others are labels."""
 
 
 def reduce_scores(scores: Mapping[str, Tensor], roots: Tensor) -> dict[str, Tensor]:

@@ -1,26 +1,23 @@
-"""Sentences → predictions with the torch network: for scores on dev, and for the soft tags of a teacher."""
+"""Sentences → predictions with the torch network, for scores on dev."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from hexatagger.model.config import TrainConfig
 from hexatagger.parsing.choose import best_trees
 from hexatagger.parsing.network import Arrays
-from hexatagger.parsing.pieces import Window
-from hexatagger.parsing.predictions import Prediction, join, stitch
+from hexatagger.parsing.pieces import Numbers, Window
+from hexatagger.parsing.predictions import Decide, Prediction, Vectors, stitch
 from hexatagger.parsing.write import write
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import Example, Item, collate, cut
-from hexatagger.train.network import reduce_scores
-from hexatagger.train.pointers import PAIRS
+from hexatagger.train.network import Network, reduce_scores
 from hexatagger.train.weights import Model
 
 _BATCHES = TrainConfig(batch=4000, batch_unit="pieces")
 _GRAM_BATCHES = TrainConfig(batch=800, batch_unit="words")  # a word has up to a hundred n-grams
-_SOFT = 8  # labels of a teacher that are kept per word and head
 
 
 def parse(model: Model, sentences: Sequence[Sentence], examples: Sequence[Example]) -> list[Sentence]:
@@ -42,36 +39,31 @@ def predict(model: Model, examples: Sequence[Example]) -> list[Prediction]:
         reduced = reduce_scores(scores, roots)
         return {name: values.cpu().numpy() for name, values in reduced.items() if name != "relations"}
 
-    parts = _by_example(model, examples, outputs)
-    return [stitch([(window, Prediction.of(rows)) for window, rows in part]) for part in parts]
-
-
-def soft_tags(model: Model, examples: Sequence[Example]) -> list[Arrays]:
-    """Return, for every example, `name.ids`, the most probable labels of each projection, and their `name.shares`."""
-
-    def outputs(scores: Mapping[str, Tensor]) -> Arrays:
-        found: Arrays = {}
-        for name in [name for name in scores if name not in ("head", PAIRS)]:  # those with one label per word
-            shares, ids = scores[name].softmax(-1).topk(min(_SOFT, scores[name].shape[-1]))
-            found[f"{name}.ids"] = ids.cpu().numpy().astype(np.int16)
-            found[f"{name}.shares"] = (shares / shares.sum(-1, keepdim=True)).cpu().numpy().astype(np.float16)
-        return found
-
-    return [join(part) for part in _by_example(model, examples, outputs)]
-
-
-def _by_example(
-    model: Model, examples: Sequence[Example], outputs: Callable[[Mapping[str, Tensor]], Arrays]
-) -> list[list[tuple[Window, Arrays]]]:
-    """Run the network and return, for each window of each example, what `outputs` makes of its scores."""
     model.network.eval()
-    found: dict[int, list[tuple[Window, Arrays]]] = {}
+    parts: dict[int, list[tuple[Window, Prediction]]] = {}
+    decide = _decide(model.network)
     for items, scores in run(model.network, examples, pad=model.pad):
         arrays = outputs(scores)
         for row, (example, window) in enumerate(items):
             rows = {name: values[row, : len(window)] for name, values in arrays.items()}
-            found.setdefault(id(example), []).append((window, rows))
-    return [found[id(example)] for example in examples]
+            parts.setdefault(id(example), []).append((window, Prediction.of(rows, decide)))
+    return [stitch(parts[id(example)]) for example in examples]
+
+
+def _decide(network: Network) -> Decide | None:
+    """Return the second network as numpy sees it, if there is one."""
+    deprels = network.deprels
+    if deprels is None:
+        return None
+    device = next(deprels.parameters()).device
+
+    def decide(dependent: Vectors, governor: Vectors, features: Numbers) -> Vectors:
+        with torch.no_grad():
+            rows = (torch.from_numpy(each).to(device) for each in (dependent, governor, features))
+            found: Vectors = deprels(*rows).cpu().numpy()
+        return found
+
+    return decide
 
 
 @torch.no_grad()

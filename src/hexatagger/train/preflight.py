@@ -16,6 +16,7 @@ from hexatagger.model.labels import Labels, LabelSet
 from hexatagger.model.values import checked, checking
 from hexatagger.sentence import Sentence
 from hexatagger.train.checkpoint import find_checkpoint
+from hexatagger.train.labels import LabelFolder
 
 _SHOWN = 5  # examples in a warning
 
@@ -57,12 +58,18 @@ def unseen(dev: Sequence[Sentence], train: Sequence[Sentence]) -> list[str]:
     return [f"dev has {relations} that train does not have and that cannot be predicted: {listed}"]
 
 
-def check_teacher(recipe: Recipe, teacher: Recipe, labels: Labels) -> Labels:
-    """Return the labels that a student shares with its teacher; raise ConfigError if the two do not fit."""
-    for name in ("relations", "order", "lift"):
-        mine, other = getattr(recipe.model, name), getattr(teacher.model, name)
-        if mine != other and (name != "relations" or "joint" in (mine, other)):
-            raise ConfigError(f"model.{name} is '{mine}', but the teacher has '{other}': both must be the same")
+def check_labels(recipe: Recipe, folders: Sequence[LabelFolder]) -> Labels:
+    """Return the labels that a student shares with its teachers; raise ConfigError if they do not fit."""
+    if recipe.model.relations == "joint":
+        raise ConfigError("model.relations is 'joint', which cannot learn from a teacher: set it to 'separate'")
+    labels = folders[0].labels
+    for folder in folders:
+        if folder.labels != labels:
+            raise ConfigError("the folders of labels have different label sets: make them with the same teachers")
+        for name in ("order", "lift"):
+            mine, other = getattr(recipe.model, name), getattr(folder, name)
+            if mine != other:
+                raise ConfigError(f"model.{name} is '{mine}', but the teacher has '{other}': both must be the same")
     missing = [task for task in recipe.model.tasks if task not in labels.tasks]
     if missing:
         raise ConfigError(f"the teacher does not predict {', '.join(missing)}: take it out of model.tasks")

@@ -4,7 +4,8 @@ The graph ends where parsing goes on. Outputs of the base system: log-probabilit
 decoder (`leaf`, `internal`), the id of the best relation (`root` for a root word, `relation` for others) and the
 log-probabilities of all relations (`relations`), which are computed only on demand. Outputs of our extensions: the best
 mark of the lifting scheme (`mark`) and label of each further task (`upos` …); with pointers, the log-probabilities of
-heads (`head`) and the best relation given each head (`pairs`).
+heads (`head`) and the best relation given each head (`pairs`). With relations = "tree", vectors of words (`dependent`,
+`governor`) leave the graph for the second network, deprels.onnx, which is run when the tree is known.
 """
 
 import contextlib
@@ -26,12 +27,14 @@ from torch import Tensor, nn
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.model.config import CHARACTERS
-from hexatagger.model.folder import NETWORK, NETWORK_INT8, write_folder
+from hexatagger.model.folder import DEPRELS, NETWORK, NETWORK_INT8, write_folder
+from hexatagger.parsing.choose import arc_features
 from hexatagger.parsing.parser import Parser, load
 from hexatagger.parsing.pieces import stack_windows
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import tensors
+from hexatagger.train.deprels import WIDTH, Deprels
 from hexatagger.train.export.int8 import quantize
 from hexatagger.train.network import SCORES, output_scores, reduce_scores
 from hexatagger.train.weights import Model, load_model
@@ -64,6 +67,8 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
         trial = Path(place)
         write_folder(replace(model, path=trial))
         onnx.save(whole, trial / NETWORK)
+        if model.network.deprels is not None:
+            onnx.save(deprels_to_onnx(model.network.deprels), trial / DEPRELS)
         try:
             difference = check_parity(model, load(trial, precision="fp32"), dev)
         except (ConfigError, FormatError) as error:
@@ -74,6 +79,8 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
             parsers = [load(trial, precision="fp32"), load(trial, precision="int8")]
             las, las_int8 = (evaluate(dev, each.parse_sentences(dev)).metrics["LAS"].f1 for each in parsers)
         (trial / NETWORK).replace(folder / NETWORK)
+        if model.network.deprels is not None:
+            (trial / DEPRELS).replace(folder / DEPRELS)
         if las is not None and las_int8 is not None:
             allowed = max(GREATEST_LOSS, 100 * FEWEST_LOST / sum(map(len, dev)))
             if las - las_int8 > allowed:
@@ -108,10 +115,36 @@ def to_onnx(model: Model) -> onnx.ModelProto:
             opset_version=OPSET,
             dynamo=True,
         )
+    return _proto(program)
+
+
+def deprels_to_onnx(deprels: Deprels) -> onnx.ModelProto:
+    """Return the second network as an ONNX graph with a free number of words."""
+    words = torch.export.Dim("words")
+    inputs = {
+        "dependent": torch.zeros(3, WIDTH),
+        "governor": torch.zeros(3, WIDTH),
+        "features": torch.tensor([[0, 9, 18]] * 3),
+    }
+    with _quiet(), torch.no_grad():
+        program = torch.onnx.export(
+            deprels.eval(),
+            tuple(inputs.values()),
+            input_names=list(inputs),
+            output_names=["scores"],
+            dynamic_shapes=tuple({0: words} for _ in inputs),
+            opset_version=OPSET,
+            dynamo=True,
+        )
+    return _proto(program)
+
+
+def _proto(program: torch.onnx.ONNXProgram | None) -> onnx.ModelProto:
+    """Return an exported program without the source positions of its nodes: large, and nobody needs them."""
     assert program is not None
     made = program.model_proto
     for each in made.graph.node:
-        each.ClearField("metadata_props")  # source positions of every node: large, and nobody needs them
+        each.ClearField("metadata_props")
         each.ClearField("doc_string")
     return made
 
@@ -155,8 +188,18 @@ def check_parity(model: Model, parser: Parser, dev: Sequence[Sentence]) -> float
             found = parser.network.outputs(arrays, deprels=True)
             if found.keys() != expected.keys():
                 raise ConfigError(f"the outputs of ONNX are {sorted(found)}, those of torch {sorted(expected)}")
+            if network.deprels is not None:
+                heads = np.arange(len(window))  # a chain: every word is the head of the next one
+                rows = (
+                    found["dependent"][0],
+                    np.roll(found["governor"][0], 1, 0) * (heads > 0)[:, None],
+                    arc_features(heads),
+                )
+                with torch.no_grad():
+                    expected["deprels"] = network.deprels(*map(torch.from_numpy, rows)).numpy()
+                found["deprels"] = parser.network.decide(*rows)
             for name, values in found.items():
-                difference = _difference(values, expected[name], labels=name not in SCORES)
+                difference = _difference(values, expected[name], labels=name not in (*SCORES, "deprels"))
                 if not difference <= TOLERANCE:
                     beyond = f"{difference:.2g}, more than {TOLERANCE:g}"
                     raise ConfigError(f"'{name}' in ONNX differs from torch by {beyond}")

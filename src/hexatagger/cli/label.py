@@ -1,0 +1,65 @@
+"""`hexatagger label`: what large models say about text, for a smaller model to learn from."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hexatagger.cli.options import FILE, FOLDER, choice, progress_bar
+from hexatagger.errors import needs
+
+if TYPE_CHECKING:
+    from hexatagger.train.label import Source
+
+
+@click.command(short_help="Label text with large models, to train a smaller one.")
+@click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
+@click.option(
+    "--teacher",
+    "teachers",
+    type=FOLDER,
+    multiple=True,
+    required=True,
+    help="Folder of a trained and exported model; repeatable: several are averaged.",
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the labels.")
+@choice("--from", "source", of=("text", "lines", "words", "conllu"), default="text", text="What the files are.")
+@click.option("--words", type=click.IntRange(0), default=0, help="Label a random sample of so many words.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the sample.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
+def label(
+    files: tuple[Path, ...],
+    teachers: tuple[Path, ...],
+    out: Path,
+    source: "Source",
+    words: int,
+    seed: int,
+    workers: int,
+) -> None:
+    """Label the sentences of FILE... with one or more trained models, for hexatagger train --labels.
+
+    A small model that learns from the labels of larger ones, over much more text than the treebank has, is better than
+    one that learns from the treebank alone. The sentences of the treebank can be labelled too: training joins what the
+    larger models say about them with the gold trees. If labelling is stopped, the same command goes on with it.
+
+    \b
+      hexatagger label --teacher large --out labels/text text.txt.gz --words 1000000 --workers 2
+      hexatagger label --teacher large --out labels/gold --from conllu train.conllu
+      hexatagger train small.toml --labels labels/text --labels labels/gold --train train.conllu …
+    """
+    with needs("train"):
+        from hexatagger.train.label import Progress
+        from hexatagger.train.label import label as run
+
+    with progress_bar() as progress:
+        bar = progress.add_task("reading", total=words or None)
+
+        def report(done: Progress) -> None:
+            progress.update(bar, completed=done.words, description=f"{done.words:,} words in {done.shards:,} shards")
+
+        try:
+            done = run(teachers, files, out, source=source, words=words, seed=seed, workers=workers, report=report)
+        except KeyboardInterrupt:
+            progress.stop()
+            raise click.ClickException("stopped; go on with the same command") from None
+    click.echo(f"{out}: {done.words:,} words in {done.shards:,} shards", err=True)
