@@ -452,8 +452,8 @@ def fuzz() -> str:
     for name, (what, promise) in _FUZZED.items():
         counts = dict(result["counts"][name])
         total = counts.get("requests", counts.get("cases", 0))  # a case of the requests sends several
-        kinds = ("refused", "read", "encoded", "parsed", "answered", "accepted", "constrained")
-        kinds += ("killed", "corpus", "train")
+        kinds = ["refused", "read", "encoded", "parsed", "answered", "accepted", "constrained"]
+        kinds += ["killed", "corpus", "train"]
         shown = ", ".join(f"{kind} {counts[kind]:,}" for kind in kinds if kind in counts)
         faults = sum(each.startswith(f"{name} ") for each in result["faults"])
         rows.append([f"{what}: {promise}", f"{total:,}", shown or "–", str(faults)])
@@ -464,11 +464,31 @@ def fuzz() -> str:
     )
 
 
+def language() -> str:
+    result, times = load("language"), load("language")["milliseconds"]
+    count, sentences = result["languages"], f"{result['sentences']:,}"
+    rows = [
+        [f"`auto` finds the language of a sentence among {count} installed models", f"{result['auto']:.1f}"],
+        ["… of ten sentences together", f"{result['auto_documents']:.1f}"],
+        ["text of the model's own language, with a warning", f"{result['wrong_warnings']:.2f}"],
+        ["… where the range of scores was fitted on the other half of dev", f"{result['wrong_warnings_halves']:.2f}"],
+        ["text of another language, with a warning", f"{result['right_warnings']:.1f}"],
+    ]
+    names = [f"{pair} ({number})" for pair, number in list(result["confused"].items())[:8]]
+    return (
+        table([f"{count} languages, {sentences} dev sentences of 5 words or more", "%"], rows)
+        + f"\nMost frequent confusions: {', '.join(names)}. Checking {times['characters']:,} characters takes "
+        f"{times['warning']:.1f} ms, {100 * times['warning'] / times['parse']:.1f} % of parsing them in the same run. "
+        f"`{result['command']}`\n"
+    )
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "decode": decode,
     "read": read,
     "segment": segment,
     "lemmas": lemmas,
+    "language": language,
     "model": model,
     "rate": rate,
     "speed": speed,

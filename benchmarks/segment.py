@@ -1,6 +1,6 @@
 """Segmenters from raw text: train one per treebank, score it on dev (CoNLL-18 F1), measure size and speed.
 
-Treebanks that already have results are skipped unless --again is given. If HEXATAGGER_MODELS names a folder, the models
+Treebanks that already have results are skipped unless --again is given. If HEXATAGGER_KEEP names a folder, the models
 are kept there.
 """
 
@@ -74,7 +74,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as temporary:
-        models = Path(os.environ.get("HEXATAGGER_MODELS", temporary))
+        models = Path(os.environ.get("HEXATAGGER_KEEP", temporary))
         for name in options.treebanks:
             if name in known() and not options.again:
                 continue

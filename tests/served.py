@@ -8,7 +8,7 @@ import argparse
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,14 +91,19 @@ def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Pa
 
 
 @contextmanager
-def serving(options: ServerOptions, network: Network | None = None) -> Iterator[str]:
-    """Serve in a thread of this process; yields the address."""
+def serving(
+    options: ServerOptions, network: Network | None = None, folders: Mapping[str, Path] | None = None
+) -> Iterator[str]:
+    """Serve in a thread of this process; yields the address. `folders` have the profiles of the models' languages."""
     import uvicorn
 
     from hexatagger.server.run import HeaderTimeout
 
     listener = open_socket(options)
-    app = create_app(options, parsers={name: make_parser(network) for name in options.models})
+    parsers = {name: make_parser(network) for name in options.models}
+    for name, folder in (folders or {}).items():
+        parsers[name].folder.path = folder
+    app = create_app(options, parsers=parsers)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", http=HeaderTimeout))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()

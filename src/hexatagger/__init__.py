@@ -27,6 +27,7 @@ from hexatagger.sentence import EmptyNode, Multiword, Sentence, Word
 
 if TYPE_CHECKING:
     from hexatagger.decode import Constraints
+    from hexatagger.model.language import identify
     from hexatagger.parsing.load import load
     from hexatagger.parsing.parser import Parser
 
@@ -51,6 +52,7 @@ __all__ = [
     "__version__",
     "from_spacy",
     "from_table",
+    "identify",
     "load",
     "read_conllu",
     "to_spacy",
@@ -61,7 +63,13 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what needs numpy when it is first used, so that reading files does not wait for it."""
-    if module := {"Parser": "parsing.parser", "load": "parsing.load", "Constraints": "decode"}.get(name):
+    places = {
+        "Parser": "parsing.parser",
+        "load": "parsing.load",
+        "identify": "model.language",
+        "Constraints": "decode",
+    }
+    if module := places.get(name):
         return getattr(importlib.import_module(f"hexatagger.{module}"), name)
     raise AttributeError(f"module 'hexatagger' has no attribute '{name}'")
 

@@ -5,6 +5,7 @@ import json
 import lzma
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -19,6 +20,8 @@ from hexatagger.integrations.ray.blocks import Block, check_source, cut_file, fi
 from hexatagger.integrations.ray.documents import read_documents
 from hexatagger.integrations.ray.job import MANIFEST, add_files, blocks_of, read_manifest, write_manifest
 from hexatagger.integrations.ray.shards import CorpusOptions, Tally, make_shard, read_problems, unfinished
+from invented import add_profile
+from invented import texts as spoken
 from stand_ins import NOISE, texts
 
 
@@ -26,6 +29,7 @@ class Stub:
     """Stands in for a parser: every word depends on the one before, and the word "bad" cannot be parsed."""
 
     segmenter = NOISE
+    folder = SimpleNamespace(path=Path("no-such-folder"))
 
     def parse_sentences(self, sentences: Sequence[Sentence], **options: Any) -> list[Sentence]:
         if any("bad" in sentence.forms for sentence in sentences):
@@ -254,6 +258,20 @@ def test_columns_that_the_output_needs(tmp_path: Path) -> None:
     assert tally.failure is not None
     assert tally.failure.startswith("records have a column 'sentences', which the output has too: rename it")
     assert not (tmp_path / tally.shard).exists()
+
+
+def test_a_shard_in_another_language_is_told(tmp_path: Path) -> None:
+    """Its text is that of all documents together."""
+    parser: Any = Stub()
+    parser.folder = SimpleNamespace(path=add_profile(tmp_path / "qaa", 0, "qaa"))
+    path = tmp_path / "a.txt"
+    for text, told in (
+        ("\n".join(spoken(0, 20)), ""),
+        ("Les enfants\nsont rentrés\nà la maison\n", "the text looks like French, not like the language of the model"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        [block] = cut_file("a.txt", path, "words", 10_000)
+        assert make_shard(parser, block, CorpusOptions(source="words"), tmp_path).foreign == told
 
 
 def test_a_block_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from hexatagger.model.onnx import open_session
 from hexatagger.model.registry import find_model
 from hexatagger.model.values import build
 from hexatagger.parsing.fingerprint import model_digest
-from hexatagger.parsing.package import package
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence, Word
 from onnx_model import write_model
@@ -100,7 +99,7 @@ def test_lemmas_of_a_model_that_was_trained_without_a_table(model: Path, tmp_pat
     assert read_folder(model).lemmas is None
     before = hexatagger.load(model, threads=1).parse_words([forms])[0]
     arguments = ["package", str(model), str(tmp_path / "out"), "--precision", "fp32"]
-    result = CliRunner().invoke(main, [*arguments, "--lemmas", str(tmp_path / "train.conllu")])
+    result = CliRunner().invoke(main, [*arguments, "--train", str(tmp_path / "train.conllu")])
     assert result.exit_code == 0, result.output
     assert model_digest(tmp_path / "out") != model_digest(model)
     after = hexatagger.load(tmp_path / "out", threads=1).parse_words([forms])[0]
@@ -108,16 +107,6 @@ def test_lemmas_of_a_model_that_was_trained_without_a_table(model: Path, tmp_pat
     (tmp_path / "out" / LEMMAS).write_bytes(b"broken")
     with pytest.raises(FormatError, match=rf"{LEMMAS}: cannot be decompressed"):
         hexatagger.load(tmp_path / "out", threads=1).parse_words([forms])
-
-
-def test_a_table_of_lemmas_is_for_models_that_predict_lemmas(model: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(model, tmp_path / "model"))
-    values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    values["model"]["tasks"].remove("lemma")
-    (folder / "config.json").write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(ConfigError, match="does not predict lemmas"):
-        package(folder, tmp_path / "out", precision="fp32", lemmas=[Sentence.from_words(["a"], heads=[0])])
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["task.upos", "task.lemma"])

@@ -28,7 +28,7 @@ from starlette.testclient import TestClient
 
 from conftest import ROOT
 from hexatagger.cli import main
-from hexatagger.formats.conllu import read_conllu
+from hexatagger.formats.conllu import format_sentence, read_conllu
 from hexatagger.parsing.load import load
 from hexatagger.parsing.parser import Parser
 from hexatagger.segment.segmenter import Segmenter
@@ -42,6 +42,7 @@ from hexatagger.server.request import ParseTask, read_request
 from hexatagger.server.run import bind
 from hexatagger.tags import to_heads
 from hexatagger.tags.hexatag import Hexatag
+from invented import add_profile, texts
 from onnx_model import write_model
 from served import Network, make_parser, serving
 
@@ -96,6 +97,32 @@ def test_words_text_and_conllu_give_what_the_parser_gives(client: TestClient) ->
     assert (sentence[0].lemma, sentence[0].misc) == ("_", "Keep=Me")  # the model predicts no lemmas
     assert sentence.heads.count(0) == 1
     assert ask(client, text=" \n")["sentences"] == []
+
+
+def test_the_language_of_a_text_is_noticed(tmp_path: Path) -> None:
+    parsers = {code: make_parser() for code in ("qaa", "qab", "bare")}
+    for seed, code in enumerate(("qaa", "qab")):
+        parsers[code].folder.path = add_profile(tmp_path / code, seed, code)
+    options = ServerOptions(models=dict.fromkeys(parsers, "unused"), hosts=("testserver",))
+    with TestClient(create_app(options, parsers=parsers)) as client:
+        for seed, code in enumerate(("qaa", "qab")):
+            words = [text.split() for text in texts(seed, 20)]
+            lines = "".join(format_sentence(Sentence.from_words(each)) for each in words)
+            for question in ({"text": ". ".join(texts(seed, 20))}, {"words": words}, {"conllu": lines}):
+                answer = ask(client, model="auto", **question)
+                assert (answer["model"], answer.get("warning")) == (code, None)
+        foreign = "Les enfants sont rentrés à la maison sous la pluie."
+        told = "the text looks like French, not like the language of the model"
+        assert ask(client, model="qab", text=foreign)["warning"] == told
+        assert ask(client, model="qab", words=[foreign.split()])["warning"] == told
+        assert "warning" not in ask(client, model="bare", text=foreign)
+        answer = client.get("/openapi.json").json()["components"]["schemas"]["ParseAnswer"]
+        assert set(answer["properties"]) == {"model", "sentences", "warning"}
+        assert answer["required"] == ["model", "sentences"]
+    alone = ServerOptions(models={"bare": "unused"}, hosts=("testserver",))
+    with TestClient(create_app(alone, parsers={"bare": make_parser()})) as client:
+        message = refused(client.post("/v1/parse", json={"model": "auto", "text": "Hi."}), 422, "no_language")
+        assert "none of bare has a language.json" in message
 
 
 def test_svg_is_one_sentence(client: TestClient) -> None:

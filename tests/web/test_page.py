@@ -25,6 +25,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from hexatagger.server import ServerOptions
 from hexatagger.tags.bht import steps
 from hexatagger.tags.hexatag import Hexatag
+from invented import add_profile, texts
 from served import serving
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -367,3 +368,16 @@ def test_a_service_that_is_gone_is_told(chrome: Chrome) -> None:
     page.type("Hello there.")
     page.until(lambda: "cannot be reached" in page.error())
     chrome.get_log("browser")  # type: ignore[no-untyped-call]
+
+
+def test_the_language_is_chosen_and_noticed(chrome: Chrome, tmp_path: Path) -> None:
+    folders = {code: add_profile(tmp_path / code, seed, code) for seed, code in enumerate(("qaa", "qab"))}
+    options = ServerOptions(port=0, models=dict.fromkeys(folders, "unused"))
+    with serving(options, folders=folders) as place:
+        page = Page(chrome, place).open(text="Les enfants sont rentrés à la maison.", model="qab")
+        assert page.texts("#model option") == ["qaa", "qab", "auto"]
+        assert page.status().endswith("Note: the text looks like French, not like the language of the model.")
+        page.open(text=texts(1)[0], model="auto")
+        assert page.one("#model").get_property("value") == "auto"
+        assert "Note" not in page.status()
+        assert "words in 1 sentence" in page.status()

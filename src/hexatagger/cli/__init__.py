@@ -29,6 +29,7 @@ COMMANDS = {
     "calibrate": "model:calibrate",
     "package": "model:package_model",
     "evaluate": "evaluate:evaluate",
+    "models": "models:models",
     "info": "model:info",
     "draw": "draw:draw",
     "encode": "tags:encode",

@@ -77,6 +77,9 @@ def corpus(
     speed = f" in {_clock(summary.seconds)} ({summary.words / summary.seconds:,.0f} words/s)" if summary.seconds else ""
     counts = f"{summary.sentences:,} sentences, {summary.words:,} words"
     click.echo(f"{summary.shards:,} shards{kept}; {counts}{speed}", err=True)
+    if summary.foreign:
+        name, reason = next(iter(summary.foreign.items()))
+        click.echo(f"Warning: {name}: {reason} ({len(summary.foreign):,} of {summary.done:,} shards)", err=True)
     if summary.failures:
         name, reason = next(iter(summary.failures.items()))
         more = f" (and {len(summary.failures) - 1} more)" if len(summary.failures) > 1 else ""

@@ -1,12 +1,11 @@
 """`hexatagger evaluate`: score a parsed file against a gold one, as a table or as JSON."""
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from hexatagger.cli.options import choice, roots_option
+from hexatagger.cli.options import choice, lay_out_table, model_picker, roots_option
 from hexatagger.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,11 +13,13 @@ if TYPE_CHECKING:
     from hexatagger.scoring.breakdown import Score
     from hexatagger.scoring.evaluate import Evaluation, Metric, Roots
 
+_FIRST = 100  # sentences that tell the language
+
 
 @click.command(short_help="Score a parsed file against a gold one.")
 @click.argument("gold")
 @click.argument("system", required=False)
-@click.option("--model", help="Parse GOLD with this model and score the result, instead of SYSTEM: a folder, or en.")
+@click.option("--model", help="Parse GOLD with this model, a name or folder, and score the result instead of SYSTEM.")
 @choice("--metric", of=["conll18", "ptb", "paper"], default="conll18", text="What to count: see above.")
 @roots_option
 @choice(
@@ -77,8 +78,8 @@ def evaluate(
         from hexatagger.parsing.load import load
         from hexatagger.scoring.evaluate import evaluate as score
 
-        parser = load(model or "")
         sentences = list(read_conllu(gold, format="conllx" if source == "conllx" else "conllu", roots=roots))
+        parser = load(model_picker(model or "")(" ".join(sentence.text for sentence in sentences[:_FIRST])))
         parsed = parser.parse(ud_text(sentences)) if source == "text" else parser.parse_sentences(sentences)
         columns, names = parser.config.tasks, (gold, f"model {model}")
         result = score(sentences, parsed, metric=metric, columns=columns, names=names)
@@ -96,19 +97,21 @@ def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[st
     """Lay out the result as the blocks of text that were asked for."""
     if result.metric == "conll18":
         header = ["", "Precision", "Recall", "F1", "Aligned accuracy"]
-        blocks = [_table(header, [[name, *_numbers(score)] for name, score in result.metrics.items()])]
+        blocks = [lay_out_table(header, [[name, *_numbers(score)] for name, score in result.metrics.items()])]
     else:  # the same words: all four numbers are one
-        blocks = [_table(["", "Accuracy"], [[name, _number(score.f1)] for name, score in result.metrics.items()])]
+        blocks = [
+            lay_out_table(["", "Accuracy"], [[name, _number(score.f1)] for name, score in result.metrics.items()])
+        ]
     if (found := result.breakdown) is not None:
         shares = [
             ["every head right", _number(found.exact.uas.f1)],
             ["every head and relation right", _number(found.exact.las.f1)],
             ["root right", _number(found.roots.f1)],
         ]
-        blocks.append(_table(["Sentences with", ""], shares))
+        blocks.append(lay_out_table(["Sentences with", ""], shares))
         if found.inflected:
             right = [["Lemmas of inflected words", str(found.inflected.gold), _number(found.inflected.f1)]]
-            blocks.append(_table(["", "Gold", "Right"], right))
+            blocks.append(lay_out_table(["", "Gold", "Right"], right))
         if by_length:
             header = ["Arc length", "Gold", "System", "UAS precision", "UAS recall", "LAS precision", "LAS recall"]
             parts = [(name, arcs.uas, arcs.las) for name, arcs in found.by_length.items()]
@@ -116,31 +119,15 @@ def _tables(result: "Evaluation", by_length: bool, by_relation: bool) -> list[st
                 [name, str(uas.gold), str(uas.system), *_numbers(uas)[:2], *_numbers(las)[:2]]
                 for name, uas, las in parts
             ]
-            blocks.append(_table(header, rows))
+            blocks.append(lay_out_table(header, rows))
         if by_relation:
             header = ["Relation", "Gold", "System", "LAS precision", "LAS recall", "F1"]
             rows = [
                 [name, str(score.gold), str(score.system), *_numbers(score)[:3]]
                 for name, score in found.by_deprel.items()
             ]
-            blocks.append(_table(header, rows))
+            blocks.append(lay_out_table(header, rows))
     return [*blocks, *(f"Note: {note}" for note in result.notes)]
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align columns: the first to the left, numbers to the right.
-
-    >>> print(_table(["", "F1"], [["UAS", "100.00"], ["LAS", "66.67"]]))
-             F1
-    UAS  100.00
-    LAS   66.67
-    """
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = []
-    for first, *numbers in (header, *rows):
-        cells = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-    return "\n".join(lines)
 
 
 def _numbers(score: "Score") -> list[str]:

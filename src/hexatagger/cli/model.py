@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hexatagger.cli.options import FILE, FOLDER, choice, dev_option, read_gold
-from hexatagger.errors import needs
+from hexatagger import __version__
+from hexatagger.cli.options import FILE, choice, dev_option, read_gold
+from hexatagger.errors import ConfigError, needs
 
 if TYPE_CHECKING:
     from hexatagger.model.card import Kept
@@ -34,11 +35,11 @@ def export(model: Path, dev_files: tuple[Path, ...]) -> None:
 
 
 @click.command(short_help="Make the probabilities of a model mean what they say.")
-@click.argument("model", type=FOLDER)
+@click.argument("model")
 @dev_option("CoNLL-U that MODEL was not trained on", required=True)
 @click.option("--store/--no-store", default=True, show_default=True, help="Write the temperatures into the folder.")
-def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
-    """Fit the temperatures of the folder MODEL: scores are divided by them before they become probabilities.
+def calibrate(model: str, dev_files: tuple[Path, ...], store: bool) -> None:
+    """Fit the temperatures of MODEL, a name or folder: scores are divided by them before they become probabilities.
 
     The temperatures make the gold trees of --dev most likely. They change no tree. `train` does this at its end. The
     expected calibration error is how far probabilities are from how often the parser is right; each half of --dev is
@@ -47,12 +48,13 @@ def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
     \b
       hexatagger calibrate models/mine --dev dev.conllu
     """
+    from hexatagger.model.registry import find_model
     from hexatagger.parsing.calibrate import calibrate as find
     from hexatagger.parsing.calibrate import calibrate_folder
     from hexatagger.parsing.load import load
 
     dev = read_gold(dev_files)
-    found = calibrate_folder(model, dev) if store else find(load(model), dev)
+    found = calibrate_folder(find_model(model), dev) if store else find(load(model), dev)
     warm = found.temperature
     click.echo(f"{model}: temperature of tags {warm.tags:g}, of relations {warm.relations:g}", err=True)
     for line in found.describe().split("; "):
@@ -61,39 +63,62 @@ def calibrate(model: Path, dev_files: tuple[Path, ...], store: bool) -> None:
         click.echo("not stored: it makes the error worse", err=True)
 
 
-@click.command(name="package", short_help="Make the folder of a model to pass on.")
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
+@click.command(name="package", short_help="Make the folder or wheel of a model to pass on.")
+@click.argument("model")
+@click.argument("out", type=click.Path(path_type=Path), required=False)
 @choice("--precision", of=["int8", "fp32"], default="int8", text="Precision of the network.")
 @dev_option("CoNLL-U to score the package on")
-@click.option("--segmenter", type=FOLDER, help="Take the segmenter from this model.")
 @click.option(
-    "--lemmas", type=FILE, multiple=True, help="CoNLL-U that MODEL was trained on, to collect lemmas from; repeatable."
+    "--train",
+    "train_files",
+    type=FILE,
+    multiple=True,
+    help="CoNLL-U that MODEL was trained on, to make what an older model lacks; repeatable.",
 )
+@click.option("--segmenter", help="Take the segmenter from this model.")
 @click.option("--made", "command", default="", help="The command that makes this package again, for the card.")
+@click.option("--wheel", is_flag=True, help="Make a wheel in the folder OUT, for pip.  [default: here]")
+@click.option("--name", default="", help="Name of the model in the wheel.  [default: its language]")
+@click.option("--version", default=__version__, show_default=True, help="Version of the wheel.")
 def package_model(
-    model: Path,
-    out: Path,
+    model: str,
+    out: Path | None,
     precision: "Kept",
     dev_files: tuple[Path, ...],
-    segmenter: Path | None,
-    lemmas: tuple[Path, ...],
+    train_files: tuple[Path, ...],
+    segmenter: str | None,
     command: str,
+    wheel: bool,
+    name: str,
+    version: str,
 ) -> None:
-    """Copy only what running needs from a trained MODEL to the new folder OUT.
+    """Copy only what running needs from a trained MODEL, a name or folder, to the new folder OUT.
 
     Weights for training, logs and the learning curve stay behind. With --dev the package itself is scored, given words
-    and given text, and its card says so. A model that was trained before there was a table of lemmas gets one with
-    --lemmas.
+    and given text, and its card says so. With --train the table of lemmas and the profile of the language are made
+    again, for a model that was trained before there were any.
+
+    With --wheel the result is a wheel, hexatagger_NAME-VERSION-py3-none-any.whl. Once pip has installed it, the model
+    is found by its name, anywhere.
 
     \b
       hexatagger package runs/mine models/mine --dev dev.conllu
+      hexatagger package runs/mine --wheel --name fr --dev dev.conllu
     """
+    import tempfile
+
+    from hexatagger.model.wheel import build_wheel
     from hexatagger.parsing.package import package
 
-    dev, train = read_gold(dev_files), read_gold(lemmas)
-    made = package(model, out, precision=precision, dev=dev, segmenter=segmenter, lemmas=train, command=command)
-    click.echo(f"{out}: {sum(path.stat().st_size for path in out.iterdir()) / 1e6:.1f} MB", err=True)
+    if out is None and not wheel:
+        raise ConfigError("OUT is missing: name the folder to make, or make a wheel with --wheel")
+    dev, train = read_gold(dev_files), read_gold(train_files)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "model" if out is None or wheel else out
+        made = package(model, folder, precision=precision, dev=dev, train=train, segmenter=segmenter, command=command)
+        result = build_wheel(folder, out or Path(), name=name, version=version) if wheel else folder
+        size = sum(path.stat().st_size for path in ([result] if wheel else result.iterdir()))
+    click.echo(f"{result}: {size / 1e6:.1f} MB", err=True)
     for given, scores in (("words", made.words), ("text", made.text)):
         if scores:
             shown = "  ".join(f"{name} {value:.2f}" for name, value in scores.items())
@@ -107,7 +132,8 @@ def info(model: str) -> None:
 
     \b
       hexatagger info
-      hexatagger info models/cy
+      hexatagger info fr
+      hexatagger info models/mine
     """
     from hexatagger.model.folder import README, read_file, read_folder
     from hexatagger.model.registry import find_model

@@ -54,7 +54,13 @@ output_option = click.option(
     "-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]"
 )
 model_option = click.option(
-    "--model", default="en", show_default=True, help="Folder of a model, or en: the one inside the package."
+    "--model", default="en", show_default=True, help="Name or folder of a model: see hexatagger models."
+)
+auto_model_option = click.option(
+    "--model",
+    default="en",
+    show_default=True,
+    help="Name or folder of a model, see hexatagger models; auto: by the language of each text.",
 )
 threads_option = click.option(
     "--threads", type=click.IntRange(1), help="Threads per process.  [default: the cores it may use, shared by workers]"
@@ -111,6 +117,48 @@ def dev_option(text: str, *, required: bool = False) -> Option:
 def read_gold(files: Iterable[Path]) -> list[Sentence]:
     """Read the trees of all files."""
     return [sentence for file in files for sentence in read_conllu(file, roots="one")]
+
+
+def model_picker(model: str) -> Callable[[str], str]:
+    """Return a function from the beginning of a text to the model for it: `model`, or for `auto` an installed one.
+
+    The first text that does not look like the language of its model is reported on standard error.
+    """
+    from hexatagger.model.language import find_foreign, identify
+    from hexatagger.model.registry import AUTO, find_model, installed
+
+    models = {name: each.folder for name, each in installed().items()}
+    told = False
+
+    def pick(text: str) -> str:
+        nonlocal told
+        name = identify(text) if model == AUTO else model
+        if not told and (message := find_foreign(text, find_model(name), models)):
+            told = True
+            click.echo(f"Warning: {message}", err=True)
+        return name
+
+    return pick
+
+
+def lay_out_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> str:
+    """Align columns: those in `left` to the left, the others, numbers, to the right.
+
+    >>> print(lay_out_table(["", "F1"], [["UAS", "100.00"], ["LAS", "66.67"]]))
+             F1
+    UAS  100.00
+    LAS   66.67
+    """
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = []
+    for row in (header, *rows):
+        cells = zip(row, widths, strict=True)
+        lines.append(
+            "  ".join(
+                cell.ljust(width) if number in left else cell.rjust(width) for number, (cell, width) in enumerate(cells)
+            ).rstrip()
+        )
+    return "\n".join(lines)
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

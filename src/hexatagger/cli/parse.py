@@ -1,19 +1,22 @@
 """`hexatagger parse`: text, words or CoNLL-U to trees, on this machine."""
 
+import functools
 import gc
-import itertools
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, cast, get_args
+from typing import IO, TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 import click
 
 from hexatagger.cli.options import (
+    auto_model_option,
     choice,
     is_terminal,
-    model_option,
+    model_picker,
     output_option,
     parsing,
     progress_bar,
@@ -30,13 +33,14 @@ if TYPE_CHECKING:
     from hexatagger.parsing.parser import Parser
     from hexatagger.sentence import Sentence
 
+Item = TypeVar("Item")
 Output = Literal["tree", "conllu", "json", "tags", "svg", "html"]
 
 
 @click.command()
 @click.argument("text", nargs=-1)
 @click.option("-f", "--file", "files", multiple=True, help="File to parse instead of TEXT; repeatable; - is stdin.")
-@model_option
+@auto_model_option
 @source_option
 @choice("--to", "target", of=get_args(Output), text="What to write.  [default: tree in a terminal, conllu elsewhere]")
 @output_option
@@ -67,6 +71,7 @@ def parse(
       hexatagger parse --from conllu -f words.conllu --keep upos,lemma
       echo "one sentence , cut into words" | hexatagger parse --from words
       hexatagger parse --k 3 --probabilities "I saw the man with the telescope."
+      hexatagger parse --model auto -f letter.txt -f brief.txt
 
     json is one object per sentence, one per line. For many files or machines, see hexatagger corpus.
     """
@@ -75,22 +80,40 @@ def parse(
     for each in text:
         if byte := find_not_utf8(each):
             raise ConfigError(f"TEXT: {byte}; convert it, or use a UTF-8 terminal")
+    from hexatagger.model.registry import AUTO
     from hexatagger.parsing.options import ParseOptions
+    from hexatagger.segment.segmenter import read_plain
 
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
     chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
-    parser = _load(model, threads=1 if workers > 1 else threads)
+    loaded = functools.cache(functools.partial(_load, threads=1 if workers > 1 else threads))
+    if model != AUTO:
+        loaded(model)
     names = list(files) or ([] if text else ["-"])
     watched = {name: _Watched(name) for name in files if name != "-"}
-    sentences = _sentences(parser, source, text, [cast("File", watched.get(name, name)) for name in names])
+    documents = _documents(source, text, [cast("File", watched.get(name, name)) for name in names])
+
+    def read(parser: "Parser", stream: "Iterator[str] | Iterator[Sentence]") -> "Iterator[Sentence]":
+        if source in ("conllu", "conllx"):
+            return cast("Iterator[Sentence]", stream)
+        return read_plain(cast("Iterator[str]", stream), source, lambda: parser.segmenter)
+
+    def parsed_by(parser: "Parser", sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
+        if workers == 1:
+            return parser.pipe(sentences, **options)
+        from hexatagger.parsing.workers import parse_parallel
+
+        return parse_parallel(parser.folder.path, sentences, workers=workers, threads=threads, **options)
 
     def parsed(done: int = 0) -> "Iterator[Sentence]":
-        todo = itertools.islice(sentences, done, None)
-        found = parser.pipe(todo, **options)
-        if workers > 1:
-            from hexatagger.parsing.workers import parse_parallel
-
-            found = parse_parallel(model, todo, workers=workers, threads=threads, **options)
+        pick = model_picker(model)
+        picked = ((loaded(pick(beginning)), stream) for beginning, stream in documents)
+        found: Iterator[Sentence] = (
+            sentence
+            for parser, run in groupby(picked, key=itemgetter(0))
+            # only a job with one model is resumed: there is one run then
+            for sentence in parsed_by(parser, islice(chain.from_iterable(read(*each) for each in run), done, None))
+        )
         if watched and is_terminal(sys.stderr):
             found = _shown(found, list(watched.values()))
         return found if chosen == "json" else (tree for each in found for tree in (each, *each.alternatives))
@@ -103,6 +126,8 @@ def parse(
     from hexatagger.cli.resume import open_resumable
     from hexatagger.parsing.fingerprint import input_digest, model_digest
 
+    if model == AUTO:
+        raise ConfigError("--resume needs one model for everything: name it instead of auto")
     if k > 1:
         raise ConfigError("--resume and --k exclude each other: sentences could not be counted")
     if output in ("", "-") or chosen not in ("conllu", "json", "tags") or Path(output).suffix in (".gz", ".xz"):
@@ -111,7 +136,7 @@ def parse(
         raise ConfigError("--resume cannot read standard input a second time: name files with --file")
     made_with = {
         "input": input_digest(text, [Path(name) for name in names]),
-        "model": model_digest(parser.folder.path),
+        "model": model_digest(loaded(model).folder.path),
         "version": __version__,
         "options": {"from": source, "to": chosen, **options},
     }
@@ -132,23 +157,36 @@ def _load(model: str, *, threads: int | None) -> "Parser":
             gc.enable()
 
 
-def _sentences(
-    parser: "Parser", source: "Source", texts: Sequence[str], files: "Sequence[File]"
-) -> "Iterator[Sentence]":
-    """Read the input as a stream."""
+def _documents(
+    source: "Source", texts: Sequence[str], files: "Sequence[File]"
+) -> "Iterator[tuple[str, Iterator[str] | Iterator[Sentence]]]":
+    """Read every text and file of the input as a stream; yield its beginning, and all of it: chunks or Sentences."""
     from hexatagger.formats.conllu import read_conllu
-    from hexatagger.segment.segmenter import read_plain
 
     if source in ("conllu", "conllx"):
         if texts:
             raise ConfigError(f"--from {source} reads files: name one with --file")
         for file in files:
-            yield from read_conllu(file, format="conllu" if source == "conllu" else "conllx")
+            trees = read_conllu(file, format="conllu" if source == "conllu" else "conllx")
+            first = _beginning(trees, lambda tree: len(tree.text))
+            yield " ".join(tree.text for tree in first), chain(first, trees)
         return
     chunks: list[Iterable[str]] = [[text] for text in texts]
     chunks += [read_text(file) for file in files]  # as it is, so that offsets are those of the file
-    for part in chunks:
-        yield from read_plain(part, source, lambda: parser.segmenter)
+    for part in map(iter, chunks):
+        lines = _beginning(part, len)
+        yield "".join(lines), chain(lines, part)
+
+
+def _beginning(items: "Iterator[Item]", size: "Callable[[Item], int]") -> "list[Item]":
+    """Take as many items as are needed to tell the language."""
+    from hexatagger.model.language import READ
+
+    first, total = list[Item](), 0
+    while total < READ and (item := next(items, None)) is not None:
+        first.append(item)
+        total += size(item)
+    return first
 
 
 def _write(sentences: "Iterable[Sentence]", target: Output, stream: IO[str]) -> None:

@@ -11,8 +11,8 @@ from hexatagger.errors import ConfigError
     "--model",
     "models",
     multiple=True,
-    metavar="NAME=DIR",
-    help="A model and its name; repeat for more, the first is the default.  [default: en]",
+    metavar="NAME[=DIR]",
+    help="An installed model, or a folder and its name; repeat for more, the first is the default.  [default: en]",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all machines.")
 @click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 picks a free one.")
@@ -55,7 +55,7 @@ def serve(
 
     \b
       hexatagger serve
-      hexatagger serve --model en=models/en --model cy=models/cy --port 9000
+      hexatagger serve --model en --model fr --model mine=runs/mine --port 9000
       curl -H 'Content-Type: application/json' -d '{"text": "She reads papers."}' 127.0.0.1:8000/v1/parse
     """
     from hexatagger.server import ServerOptions, open_socket

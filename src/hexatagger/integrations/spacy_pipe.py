@@ -29,7 +29,7 @@ from hexatagger.errors import ConfigError, FormatError, check_choice, needs
 from hexatagger.integrations.spacy import Range, annotate, read_columns, word_places
 from hexatagger.model.config import Task
 from hexatagger.model.folder import RUNNING_FILES
-from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.model.registry import EMBEDDED, EMBEDDED_FOLDER, find_model
 from hexatagger.parsing.load import load
 from hexatagger.parsing.options import ParseOptions, Precision
 from hexatagger.parsing.parser import Parser
@@ -185,7 +185,7 @@ class HexataggerPipe:
     def _files(self) -> dict[str, bytes]:
         """Return the files to save with the component; none if the name of the model is enough."""
         folder = find_model(self.model)
-        if self.model == EMBEDDED and folder != Path(EMBEDDED):
+        if folder == EMBEDDED_FOLDER:
             return {}
         return {name: (folder / name).read_bytes() for name in RUNNING_FILES if (folder / name).is_file()}
 

@@ -53,6 +53,7 @@ class Card:
 
     title: str = ""
     language: str = ""
+    treebanks: str = ""
     description: str = ""
     licence: str = ""
     version: str = ""  # of hexatagger, when it trained the model
@@ -95,7 +96,7 @@ def render(card: Card) -> str:
     """Return the text of README.md."""
     size = f"{card.parameters / 1e6:.1f} million parameters"
     memory = f" and {card.gigabytes:.1f} GB of memory" if card.gigabytes else ""
-    head = {name: getattr(card, name) for name in ("title", "language", "description", "licence")}
+    head = {name: getattr(card, name) for name in ("title", "language", "treebanks", "description", "licence")}
     parts_read = {"unlabelled": "without trees, for the teacher", "teacher": "teacher's network"}
     files = [[parts_read.get(each.part, each.part), each.name, f"`{each.sha256}`"] for each in card.data]
     parts = [
@@ -109,6 +110,7 @@ def render(card: Card) -> str:
         *(_package(card.package) if card.package else ()),
         *(_calibration(card.calibration) if card.calibration else ()),
         "## Data",
+        f"Treebanks: {card.treebanks}." if card.treebanks else "",
         _table(["part", "file", "SHA-256"], files, left=3),
         card.notes,
         "## Licence",

@@ -157,6 +157,7 @@ class CardConfig:
 
     title: str = ""
     language: str = ""  # a code, as `en`
+    treebanks: str = ""  # with their releases, as `UD_English-EWT r2.17`
     description: str = ""  # one paragraph about the model
     licence: str = ""  # those of the treebank and of the encoder bind it
 

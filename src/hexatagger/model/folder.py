@@ -10,6 +10,7 @@ model.onnx         the network, and model.int8.onnx the same in 8 bits; one of t
 deprels.onnx       the second network, which chooses deprels given the tree; only with relations = "tree"
 fits.json          which deprels go together (see `parsing.fit`); optional beside it
 segmenter.json     settings of the segmenter, and segmenter.onnx its network; both optional
+language.json      what the language of the model looks like (see `language`); optional
 card.json          facts about the model, and README.md the model card that is written from them (see `card`)
 
 What only training needs:
@@ -37,7 +38,7 @@ FORMAT = 1  # version of the folder's format; a folder with a greater one was wr
 CONFIG, LABELS, TOKENIZER, LEMMAS = "config.json", "labels.json", "tokenizer.json", "lemmas.tsv.gz"
 NETWORK, NETWORK_INT8, DEPRELS, FITS = "model.onnx", "model.int8.onnx", "deprels.onnx", "fits.json"
 SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
-CARD, README = "card.json", "README.md"
+LANGUAGE, CARD, README = "language.json", "card.json", "README.md"
 WEIGHTS, RUN, FINISHED, LOG, CURVE = "model.safetensors", "run.json", "training.json", "log.jsonl", "curve.png"
 LOCK, CHECKPOINT = ".lock", "checkpoint-"
 
@@ -46,7 +47,7 @@ NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWOR
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
 PARSING_FILES = (CONFIG, LABELS, TOKENIZER, LEMMAS, NETWORK, NETWORK_INT8, DEPRELS, FITS, *SEGMENTER_FILES)
 """All files that the result of parsing depends on."""
-RUNNING_FILES = (*PARSING_FILES, CARD, README)  # all files that go along when a model is passed on
+RUNNING_FILES = (*PARSING_FILES, LANGUAGE, CARD, README)  # all files that go along when a model is passed on
 
 
 @dataclass(slots=True)

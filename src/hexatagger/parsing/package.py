@@ -2,13 +2,14 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 from hexatagger.errors import ConfigError, check_choice
 from hexatagger.formats.files import temporary_folder, writing
 from hexatagger.formats.text import ud_text
-from hexatagger.model.card import Kept, Packaged, update_card
+from hexatagger.model.card import Kept, Packaged, read_card, update_card
 from hexatagger.model.folder import (
     NETWORK,
     NETWORK_INT8,
@@ -19,7 +20,9 @@ from hexatagger.model.folder import (
     read_folder,
     write_lemmas,
 )
+from hexatagger.model.language import learn, write_profile
 from hexatagger.model.lemmas import collect_lemmas
+from hexatagger.model.registry import find_model
 from hexatagger.parsing.load import load
 from hexatagger.scoring.breakdown import INFLECTED
 from hexatagger.scoring.evaluate import evaluate
@@ -35,35 +38,35 @@ def package(
     *,
     precision: Kept = "int8",
     dev: Sequence[Sentence] = (),
-    segmenter: Path | None = None,
-    lemmas: Sequence[Sentence] = (),
+    train: Sequence[Sentence] = (),
+    segmenter: str | Path | None = None,
     command: str = "",
 ) -> Packaged:
     """Write the folder `out`, whole or not at all, and return its scores on `dev`.
 
-    `segmenter` is another model folder to take the segmenter from; `lemmas` is the training set, to make the table of
-    lemmas again; `command` makes this package again, for the card.
+    `train` is what the model was trained on, to make the table of lemmas and the profile of the language again.
+    `segmenter` is another model to take the segmenter from; `command` makes this package again, for the card. Scores
+    that the card has of an earlier package stay if this one has the same networks.
     """
     check_choice("precision", precision, get_args(Kept))
-    source, network = Path(model), _NETWORK[precision]
+    source, network = find_model(model), _NETWORK[precision]
+    segmented = source if segmenter is None else find_model(segmenter)
     if out.exists():
         raise ConfigError(f"{out} exists: name a folder that does not")
     if not (source / network).is_file():
         raise ConfigError(f"{source} has no {network}: make it with hexatagger export {source} --dev FILE")
-    for folder in {source, segmenter or source}:
+    for folder in {source, segmented}:
         check_links(folder)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(out) as trial:
         for name in RUNNING_FILES:
-            origin = segmenter if segmenter is not None and name in SEGMENTER_FILES else source
+            origin = segmented if name in SEGMENTER_FILES else source
             if (origin / name).is_file() and name not in set(_NETWORK.values()) - {network}:
                 shutil.copyfile(origin / name, trial / name)
-        if lemmas:
-            tasks = read_folder(trial).recipe.model.tasks
-            if "lemma" not in tasks:
-                raise ConfigError(f"{source} does not predict lemmas: it needs no table of them")
-            write_lemmas(trial, collect_lemmas(lemmas, tasks))
+        tasks = read_folder(trial).recipe.model.tasks
+        if train and "lemma" in tasks:
+            write_lemmas(trial, collect_lemmas(train, tasks))
         parser = load(trial)
 
         def scores(parsed: Sequence[Sentence], *names: str) -> dict[str, float]:
@@ -76,7 +79,11 @@ def package(
             words = scores(parser.parse_sentences(dev), *_SCORES)
         if dev and has_segmenter(trial):
             text = scores(parser.parse(ud_text(dev)), "Tokens", "Sentences", "Words", *_SCORES)
-        found = Packaged(precision, words, text, command)
+        if train and (profile := learn(train, dev, language=parser.folder.recipe.card.language)):
+            write_profile(trial, profile)
+        found, card = Packaged(precision, words, text, command), read_card(trial)
+        if card and card.package and card.package.precision == precision and segmented == source and not (dev or train):
+            found = replace(card.package, command=command or card.package.command)
         update_card(trial, package=found)
         with writing(out):
             trial.rename(out)

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from hexatagger.draw import draw_svg
 from hexatagger.draw.figure import figure
 from hexatagger.draw.geometry import geometry
 from hexatagger.formats.conllu import format_sentence
+from hexatagger.model.language import find_foreign
 from hexatagger.sentence import Sentence
 from hexatagger.server.refused import Refused
 from hexatagger.server.request import ParseRequest
@@ -15,13 +17,15 @@ from hexatagger.server.request import ParseRequest
 TYPES = {"json": "application/json", "conllu": "text/plain; charset=utf-8", "svg": "image/svg+xml"}
 
 
-def write_answer(request: ParseRequest, sentences: Sequence[Sentence]) -> bytes:
-    """Return the body of the answer to a request."""
+def write_answer(request: ParseRequest, sentences: Sequence[Sentence], model: Path) -> bytes:
+    """Return the body of the answer to a request; JSON says if the text does not look like the model's language."""
     if request.to == "svg":
         return draw_svg(_chosen(request, sentences), show=request.show).encode()
     if request.to == "conllu":
         return "".join(format_sentence(tree) for each in sentences for tree in _trees(request, each)).encode()
-    values = {"model": request.model, "sentences": [_values(request, each) for each in sentences]}
+    values: dict[str, Any] = {"model": request.model, "sentences": [_values(request, each) for each in sentences]}
+    if warning := find_foreign(request.text or " ".join(each.text for each in sentences), model, {}):
+        values["warning"] = warning
     return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -94,6 +94,7 @@ class Service:
         self.options = options
         self.metrics = ServiceMetrics({"worker": str(os.getpid())} if options.workers > 1 else {})
         self.batchers: dict[str, Batcher] = {}
+        self.folders: dict[str, Path] = {}
         self._parsers = parsers
 
     @contextlib.asynccontextmanager
@@ -103,6 +104,7 @@ class Service:
         for name, folder in self.options.models.items():
             parser = self._parsers[name] if self._parsers is not None else load(folder, threads=threads)
             self.batchers[name] = Batcher(name, parser, self.options, self.metrics)
+            self.folders[name] = parser.folder.path
         yield
         await asyncio.gather(*(run_in_threadpool(batcher.close) for batcher in self.batchers.values()))
 
@@ -115,14 +117,14 @@ class Service:
             try:
                 async with asyncio.timeout(self.options.timeout):
                     body = await self._body(request)
-                    task = await run_in_threadpool(read_request, body, self.options)
+                    task = await run_in_threadpool(read_request, body, self.options, self.folders)
                     sentences = await asyncio.wrap_future(self.batchers[task.request.model].ask(task))
             except TimeoutError:
                 if body is None:
                     raise Refused(408, "slow_body", "the body did not arrive in time") from None
                 message = f"no answer within {self.options.timeout:g} seconds: send less, or try again later"
                 raise Refused(503, "timeout", message, retry_after=1) from None
-            answer = await run_in_threadpool(write_answer, task.request, sentences)
+            answer = await run_in_threadpool(write_answer, task.request, sentences, self.folders[task.request.model])
         return Response(answer, media_type=TYPES[task.request.to])
 
     async def _body(self, request: Request) -> bytes:
@@ -242,7 +244,8 @@ def _schemas(options: ServerOptions) -> dict[str, Any]:
         request["properties"][name]["maximum"] = options.max_k
     sentences = json.loads(json.dumps(SCHEMA["$defs"]).replace("#/$defs/", place))
     parts = {"model": {"type": "string"}, "sentences": {"type": "array", "items": {"$ref": f"{place}Sentence"}}}
-    answer = {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+    told = {"warning": {"type": "string", "description": "The text does not look like the language of the model."}}
+    answer = {"type": "object", "properties": parts | told, "required": list(parts), "additionalProperties": False}
     return {"ParseRequest": request, **request.pop("$defs"), "ParseAnswer": answer, **sentences}
 
 

@@ -4,17 +4,20 @@ The models are strict: "2" is not 2, unknown fields are refused. FastAPI publish
 """
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from hexatagger.decode import Constraints
 from hexatagger.draw import Show
-from hexatagger.errors import FormatError
+from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
+from hexatagger.model.language import choose
+from hexatagger.model.registry import AUTO
 from hexatagger.sentence import Sentence
 from hexatagger.server.options import ServerOptions
 from hexatagger.server.refused import Refused, explain
@@ -80,7 +83,7 @@ class ParseRequest(BaseModel):
     text: str = Field("", description="Running text.")
     words: list[Annotated[list[WordForm], Field(min_length=1)]] = Field([], description="Sentences as lists of words.")
     conllu: str = Field("", description="CoNLL-U. Columns that the model does not predict are kept.")
-    model: str = Field("", description="Name of a model. Default: the first one.")
+    model: str = Field("", description="Name of a model, or auto: by the language. Default: the first one.")
     to: Literal["json", "conllu", "svg"] = Field("json", description="Format of the answer.")
     show: Show = Field("arcs", description="What an SVG shows.")
     sentence: Number = Field(0, description="Which sentence an SVG shows.")
@@ -108,8 +111,8 @@ class ParseTask:
         return zip(sentences, chain(self.constraints, repeat(None)), strict=False)
 
 
-def read_request(body: bytes, options: ServerOptions) -> ParseTask:
-    """Check the body of a request.
+def read_request(body: bytes, options: ServerOptions, folders: Mapping[str, Path] | None = None) -> ParseTask:
+    """Check the body of a request; `folders` are those of the models, to choose one by the language of a text.
 
     >>> read_request(b'{"words": [["She", "reads"]]}', ServerOptions()).sentences[0].forms
     ['She', 'reads']
@@ -127,7 +130,7 @@ def read_request(body: bytes, options: ServerOptions) -> ParseTask:
         message = f"exactly one of text, words and conllu is needed, not {' and '.join(given) or 'none'}"
         raise Refused(422, "invalid", message)
     request.model = request.model if "model" in request.model_fields_set else options.default_model
-    if request.model not in options.models:
+    if request.model not in (*options.models, AUTO):
         message = f"there is no model '{request.model[:80]}': use {', '.join(options.models)}"
         raise Refused(404, "unknown_model", message, field="model")
     if request.k > options.max_k:
@@ -144,4 +147,10 @@ def read_request(body: bytes, options: ServerOptions) -> ParseTask:
         place = f"line {error.line}: " if error.line else ""
         raise Refused(422, "invalid_conllu", f"{place}{error.message}", field="conllu") from None
     sentences += map(Sentence.from_words, request.words)
+    if request.model not in options.models:
+        text = request.text or " ".join(sentence.text for sentence in sentences)
+        try:
+            request.model = choose(text, folders or {})
+        except ConfigError as error:
+            raise Refused(422, "no_language", str(error), field="model") from None
     return ParseTask(request, sentences, [each.known() if each else None for each in request.constraints])

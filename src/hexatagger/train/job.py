@@ -21,6 +21,7 @@ from hexatagger.formats.files import replacing
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
 from hexatagger.model.folder import CURVE, FINISHED, FITS, LOG, NETWORK, RUN, has_segmenter, write_json
+from hexatagger.model.language import learn, write_profile
 from hexatagger.model.lemmas import collect_lemmas
 from hexatagger.parsing.calibrate import calibrate_folder
 from hexatagger.parsing.fit import count_fits, write_fits
@@ -140,6 +141,8 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
                 example = Example(cutter.windows(list(each.forms)), {})
                 examples.append(example)
             teach(example, each, recipe.model, heads=heads, trees=recipe.training.teacher_trees)
+    if accelerator.is_main_process and (profile := learn(gold, dev, language=recipe.card.language)):
+        write_profile(job.out, profile)
     return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), gold)
 
 

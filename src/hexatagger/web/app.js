@@ -82,7 +82,8 @@ async function update() {
   draw();
   const words = answer.sentences.reduce((sum, each) => sum + each.words.length, 0);
   const sure = best().probability === undefined ? "" : `; the best tree has ${percent(best().probability)}`;
-  say(`${words} words in ${answer.sentences.length} ${answer.sentences.length > 1 ? "sentences" : "sentence"}${sure}.`);
+  const foreign = answer.warning ? ` Note: ${answer.warning}.` : "";
+  say(`${words} words in ${answer.sentences.length} ${answer.sentences.length > 1 ? "sentences" : "sentence"}${sure}.${foreign}`);
 }
 
 /** Ask for everything; if a sentence is too long for that, for the best tree only. */
@@ -343,6 +344,7 @@ async function start() {
   listen();
   try {
     const known = (await models()).models;
+    if (known.length > 1) known.push({ name: "auto", text: known.some((model) => model.text) });  // by the language
     $("model").append(...known.map((model) => element("option", { value: model.name }, model.name)));
     $("model-label").hidden = known.length < 2;
     const named = known.find((model) => model.name === state.model) ?? known.find((model) => model.default);

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexatagger.errors import ConfigError, HexataggerError, needs
 from hexatagger.formats.text import Source
-from hexatagger.model.registry import EMBEDDED, find_model
+from hexatagger.model.registry import find_elsewhere
 from hexatagger.parsing.load import load
 from hexatagger.parsing.options import ParseOptions, Precision
 
@@ -81,7 +81,7 @@ def _silence() -> Iterator[None]:
 
 def find_checked(model: str | Path, source: Source, precision: Precision, options: ParseOptions) -> str:
     """Return what every worker can load a model by; errors in model or options appear here, and once."""
-    name = EMBEDDED if str(model) == EMBEDDED else str(find_model(model).absolute())
+    name = find_elsewhere(model)
     parser = load(name, precision=precision, threads=1)
     if source in ("text", "lines"):
         _ = parser.segmenter

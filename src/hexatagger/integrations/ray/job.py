@@ -50,6 +50,8 @@ class Summary:
     """Records and sentences that could not be read or parsed, including those of earlier runs; counted at the end."""
     examples: list[str] = field(default_factory=list)
     """The first of them, with file and line; all are listed beside their shards."""
+    foreign: dict[str, str] = field(default_factory=dict)
+    """Shards of this run whose text does not look like the language of the model, with what it looks like."""
     failures: dict[str, str] = field(default_factory=dict)
     """Shards that could not be made and files that could not be read, with reasons; the next run tries again."""
 
@@ -98,6 +100,8 @@ def parse_files(
                         summary.sentences += tally.sentences
                         summary.words += tally.words
                         summary.seconds = time.monotonic() - begin
+                        if tally.foreign:
+                            summary.foreign[tally.shard] = tally.foreign
                         if tally.failure:
                             summary.failures[tally.shard] = tally.failure
                         report(summary)

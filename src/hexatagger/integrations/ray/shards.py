@@ -23,6 +23,7 @@ from hexatagger.formats.tagfile import format_tagged
 from hexatagger.formats.text import Source
 from hexatagger.integrations.ray.blocks import Block
 from hexatagger.integrations.ray.documents import Document, parse_documents, read_documents
+from hexatagger.model.language import READ, find_foreign
 from hexatagger.parsing.options import ParseOptions, Precision
 from hexatagger.parsing.parser import Parser
 
@@ -88,6 +89,8 @@ class Tally(NamedTuple):
     words: int
     failure: str | None = None
     """Why the shard could not be made."""
+    foreign: str = ""
+    """What is wrong if its text does not look like the language of the model."""
 
 
 def make_shard(parser: Parser, block: Block, options: CorpusOptions, out: Path) -> Tally:
@@ -96,13 +99,16 @@ def make_shard(parser: Parser, block: Block, options: CorpusOptions, out: Path) 
     place = out / shard
     sentences = words = 0
     problems: list[str] = []
+    beginning = ""
 
     def parsed() -> Iterator[Document]:
-        nonlocal sentences, words
+        nonlocal sentences, words, beginning
         documents = read_documents(block, options.source, options.text_column, lambda: parser.segmenter)
         for document in parse_documents(parser, documents, options.parsing):
             sentences += len(document.sentences)
             words += sum(map(len, document.sentences))
+            if len(beginning) < READ:
+                beginning += " ".join(["", *(sentence.text for sentence in document.sentences)])
             for message in document.problems:
                 values = {"file": block.path, "line": document.line, "message": message}
                 problems.append(json.dumps(values, ensure_ascii=False) + "\n")
@@ -135,7 +141,7 @@ def make_shard(parser: Parser, block: Block, options: CorpusOptions, out: Path) 
         if isinstance(error, OSError):
             error = FormatError(f"cannot be written: {error.strerror or error}", source=str(place))
         return Tally(shard, 0, 0, f"{error} (on {socket.gethostname()})")
-    return Tally(shard, sentences, words)
+    return Tally(shard, sentences, words, foreign=find_foreign(beginning, parser.folder.path, {}))
 
 
 def _problems(place: Path) -> Path:
