@@ -28,7 +28,7 @@ def test_decoder() -> None:
 
 
 def test_requests() -> None:
-    counts = requests.run(1, count=40)
+    counts = requests.run(1, count=25)
     assert min(counts["answered"], counts["refused"]) > 100
 
 
