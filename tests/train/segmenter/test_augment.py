@@ -77,8 +77,9 @@ def test_without_changes_the_text_is_that_of_the_treebank() -> None:
 
 @pytest.mark.parametrize("name", sorted(NOTHING))
 def test_every_change_keeps_the_sentences_and_labels_consistent(name: str) -> None:
+    only: dict[str, Any] = {name: 1.0}
     for seed in range(20):
-        ids, labels = changed(seed, **{name: 1.0})
+        ids, labels = changed(seed, **only)
         ends = labels[:, END] == 1
         assert ids.dtype == np.int32
         assert (labels[:, SENTENCE] == 1).sum() == len(SENTENCES)
@@ -86,10 +87,10 @@ def test_every_change_keeps_the_sentences_and_labels_consistent(name: str) -> No
         assert (labels[ids <= NEWLINE] == IGNORE).all()
         assert ((labels[:, [SENTENCE, MULTIWORD]] != IGNORE).all(axis=1) == ends).all()
         assert not (np.diff(np.flatnonzero(ids <= NEWLINE)) == 1).any()
-        again = changed(seed, **{name: 1.0})
+        again = changed(seed, **only)
         assert np.array_equal(ids, again[0])
         assert np.array_equal(labels, again[1])
-    assert any(found != PLAIN for found in results(**{name: 1.0}))
+    assert any(found != PLAIN for found in results(**only))
 
 
 def test_layout() -> None:
