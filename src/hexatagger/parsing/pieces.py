@@ -26,7 +26,6 @@ Numbers = NDArray[np.int64]
 
 SHAPES = 12  # how many word shapes there are; 0 stands for no word
 _CACHE = 200_000  # words that are remembered: a bound on memory
-_GRAMS = range(1, 7)  # lengths of the n-grams of "characters", word boundaries included
 _GRAM_STEP = 16  # the number of n-grams per word is padded to a multiple of this
 _LONGEST = 30  # characters of a word that are used, half of them from each end
 
@@ -139,12 +138,12 @@ class Grams:
     (2, 16)
     """
 
-    def __init__(self, buckets: int, limit: int = 2000) -> None:
-        self.buckets, self.limit = buckets, limit
+    def __init__(self, buckets: int, limit: int = 2000, longest: int = 6) -> None:
+        self.buckets, self.limit, self.longest = buckets, limit, longest
 
     def ids(self, word: str) -> Numbers:
         """Return the n-gram ids of a lower-cased word, the whole word first; its shape has the capitals."""
-        return _gram_ids(word.lower(), self.buckets)
+        return _gram_ids(word.lower(), self.buckets, self.longest)
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """Return the windows of a sentence; n-grams are padded, so that sentences of one length can share a batch."""
@@ -161,11 +160,11 @@ class Grams:
 
 
 @lru_cache(maxsize=_CACHE)
-def _gram_ids(text: str, buckets: int) -> Numbers:
+def _gram_ids(text: str, buckets: int, longest: int) -> Numbers:
     if len(text) > _LONGEST:
         text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
     text = f"\x02{text}\x03"
-    grams = [f"={text}", *(text[i : i + n] for n in _GRAMS for i in range(len(text) - n + 1))]
+    grams = [f"={text}", *(text[i : i + n] for n in range(1, longest + 1) for i in range(len(text) - n + 1))]
     # subtle: crc32, because Python's own hash of a string differs from run to run
     return np.array([1 + zlib.crc32(gram.encode()) % (buckets - 1) for gram in grams], np.int64)
 
@@ -174,7 +173,7 @@ def make_cutter(config: ModelConfig, tokenizer: str | None, pieces: PieceConfig 
     """Return the cutter of a model: Pieces by its tokenizer, or Grams for the encoder "characters"."""
     if tokenizer is not None and pieces is not None:
         return Pieces(tokenizer, pieces)
-    return Grams(config.char_buckets, config.char_window)
+    return Grams(config.char_buckets, config.char_window, config.char_grams)
 
 
 def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
