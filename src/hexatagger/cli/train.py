@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     help="Sentences for the teacher to tag: CoNLL-U, or .txt with one sentence per line and spaces between words; "
     "repeatable.",
 )
+@click.option(
+    "--vectors",
+    type=FILE,
+    help="Word vectors as a further input of `characters`: lines of a word and its numbers, as fastText has them.",
+)
 @click.option("--export/--no-export", default=True, show_default=True, help="Write ONNX too, to run without torch.")
 @click.option("--segmenter", is_flag=True, help="Train a segmenter of raw text too.")
 @click.option("--resume", is_flag=True, help="Resume the run in --out from its last checkpoint.")
@@ -43,6 +48,7 @@ def train(
     settings: tuple[str, ...],
     teacher: Path | None,
     unlabelled: tuple[Path, ...],
+    vectors: Path | None,
     export: bool,
     segmenter: bool,
     resume: bool,
@@ -71,6 +77,7 @@ def train(
         resume=resume,
         teacher=teacher,
         unlabelled=unlabelled,
+        vectors=vectors,
         export=export,
         segmenter=segmenter,
     )

@@ -18,7 +18,7 @@ from hexatagger.model.values import build, checking
 Kept = Literal["int8", "fp32"]
 """Precision of the network in a package."""
 
-Part = Literal["train", "dev", "unlabelled", "teacher"]
+Part = Literal["train", "dev", "unlabelled", "teacher", "vectors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def render(card: Card) -> str:
     size = f"{card.parameters / 1e6:.1f} million parameters"
     memory = f" and {card.gigabytes:.1f} GB of memory" if card.gigabytes else ""
     head = {name: getattr(card, name) for name in ("title", "language", "description", "licence")}
-    parts_read = {"unlabelled": "without trees, for the teacher"}
+    parts_read = {"unlabelled": "without trees, for the teacher", "vectors": "word vectors"}
     files = [[parts_read.get(each.part, each.part), each.name, f"`{each.sha256}`"] for each in card.data]
     parts = [
         f"# {card.title or 'A hexatagger model'}",

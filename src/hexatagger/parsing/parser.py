@@ -54,7 +54,7 @@ def load(
     file = network_file(folder.path, precision)
     with ThreadPoolExecutor(1) as pool:  # the tokenizer is built while the network is opened
         session = pool.submit(open_session, file, threads=threads, providers=providers)
-        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
+        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config, folder.labels.words)
     return Parser(OnnxNetwork(folder, session.result(), cutter), threads=threads)
 
 

@@ -8,7 +8,7 @@ becomes several overlapping windows; every word is kept from the window in which
 import itertools
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -44,6 +44,8 @@ class Window:
     """Index in the sentence of the window's first word."""
     keep: tuple[int, int] = (0, 0)
     """The words of the sentence that are kept from this window: first, and one past the last."""
+    known: Numbers | None = None
+    """Number of every word among those with a given vector, from 1, or 0: (words,). None if the model has none."""
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -72,6 +74,8 @@ def stack_windows(
     }
     if pos is not None:
         arrays["pos"] = np.zeros((size, words), np.int64)
+    if windows[0].known is not None:
+        arrays["known"] = np.zeros((size, words), np.int64)
     for row, window in enumerate(windows):
         arrays["pieces"][row][tuple(slice(end) for end in window.pieces.shape)] = window.pieces
         arrays["mask"][row, : len(window.pieces)] = 1
@@ -79,6 +83,8 @@ def stack_windows(
         arrays["shapes"][row, : len(window.shapes)] = window.shapes
         if pos is not None:
             arrays["pos"][row, : len(window)] = pos[row][window.start : window.start + len(window)]
+        if window.known is not None:
+            arrays["known"][row, : len(window)] = window.known
     return arrays
 
 
@@ -138,8 +144,9 @@ class Grams:
     (2, 16)
     """
 
-    def __init__(self, buckets: int, limit: int = 2000, longest: int = 6) -> None:
+    def __init__(self, buckets: int, limit: int = 2000, longest: int = 6, words: Iterable[str] = ()) -> None:
         self.buckets, self.limit, self.longest = buckets, limit, longest
+        self._known = {word: number for number, word in enumerate(words, 1)}
 
     def ids(self, word: str) -> Numbers:
         """Return the n-gram ids of a lower-cased word, the whole word first; its shape has the capitals."""
@@ -155,8 +162,13 @@ class Grams:
                 row[: len(ids)] = ids
             places = np.arange(len(inside))
             shapes = np.array([shape(word) for word in words[start:stop]], np.int64)
-            made.append(Window(table, np.stack([places, places], axis=1), shapes, start, keep))
+            known = np.array([self.known(word) for word in words[start:stop]], np.int64) if self._known else None
+            made.append(Window(table, np.stack([places, places], axis=1), shapes, start, keep, known))
         return made
+
+    def known(self, word: str) -> int:
+        """Return the number of a word among those with a given vector, in lower case if need be; 0: it has none."""
+        return self._known.get(word) or self._known.get(word.lower(), 0)
 
 
 @lru_cache(maxsize=_CACHE)
@@ -169,11 +181,16 @@ def _gram_ids(text: str, buckets: int, longest: int) -> Numbers:
     return np.array([1 + zlib.crc32(gram.encode()) % (buckets - 1) for gram in grams], np.int64)
 
 
-def make_cutter(config: ModelConfig, tokenizer: str | None, pieces: PieceConfig | None) -> Pieces | Grams:
-    """Return the cutter of a model: Pieces by its tokenizer, or Grams for the encoder "characters"."""
+def make_cutter(
+    config: ModelConfig, tokenizer: str | None, pieces: PieceConfig | None, words: Iterable[str] = ()
+) -> Pieces | Grams:
+    """Return the cutter of a model: Pieces by its tokenizer, or Grams for the encoder "characters".
+
+    `words` are those with a given vector.
+    """
     if tokenizer is not None and pieces is not None:
         return Pieces(tokenizer, pieces)
-    return Grams(config.char_buckets, config.char_window, config.char_grams)
+    return Grams(config.char_buckets, config.char_window, config.char_grams, words)
 
 
 def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:

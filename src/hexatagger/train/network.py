@@ -38,7 +38,7 @@ class Network(nn.Module):
         super().__init__()
         self.config = config
         if config.encoder == CHARACTERS:
-            self.encoder: nn.Module = Characters(config)
+            self.encoder: nn.Module = Characters(config, len(labels.words))
             width = config.char_width
         else:
             assert encoder is not None
@@ -74,14 +74,22 @@ class Network(nn.Module):
             self.heads["feats"] = Attributes(below, labels.tasks["feats"])
 
     def forward(
-        self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
+        self,
+        pieces: Tensor,
+        mask: Tensor,
+        spans: Tensor,
+        lengths: Tensor,
+        shapes: Tensor,
+        pos: Tensor | None = None,
+        known: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the scores of every projection, each (batch, words, labels).
 
         `pieces`, `mask` and `shapes` are (batch, pieces); for "characters", `pieces` is (batch, words, n-grams) and the
-        others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` (batch, words).
+        others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` and `known`, the numbers
+        of words with a given vector, (batch, words).
         """
-        layers = self.layers(pieces, mask, spans, lengths, shapes, pos)
+        layers = self.layers(pieces, mask, spans, lengths, shapes, pos, known)
         return self.score(layers[-1], lengths) | self.score_tasks(layers)
 
     def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
@@ -103,10 +111,17 @@ class Network(nn.Module):
         return {name: head(vectors) for name, head in self.heads.items() if name not in TREE}
 
     def layers(
-        self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
+        self,
+        pieces: Tensor,
+        mask: Tensor,
+        spans: Tensor,
+        lengths: Tensor,
+        shapes: Tensor,
+        pos: Tensor | None = None,
+        known: Tensor | None = None,
     ) -> list[Tensor]:
         """Return the word vectors below the BiLSTM and after each of its layers: (batch, words, width) each."""
-        vectors: Tensor = self.encoder(pieces, mask, spans, shapes)
+        vectors: Tensor = self.encoder(pieces, mask, spans, shapes, *(() if known is None else (known,)))
         if pos is not None:
             vectors = torch.cat([vectors, self.pos(pos)], dim=-1)
         made = [self.dropout(vectors)]
@@ -228,9 +243,14 @@ def pool(hidden: Tensor, spans: Tensor, how: str) -> Tensor:
 
 
 class Characters(nn.Module):
-    """Word vectors from character n-grams, learnt from the treebank alone; meant to be below a BiLSTM."""
+    """Word vectors from character n-grams, learnt from the treebank alone; meant to be below a BiLSTM.
 
-    def __init__(self, config: ModelConfig) -> None:
+    Some words may have a given vector too (`train --vectors`), which stays as it is.
+    """
+
+    known: Tensor
+
+    def __init__(self, config: ModelConfig, words: int = 0) -> None:
         super().__init__()
         width = config.char_width
         self.grams = nn.Embedding(config.char_buckets, width, padding_idx=0)
@@ -242,8 +262,13 @@ class Characters(nn.Module):
             nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
         )
         self.norm = nn.LayerNorm(width)
+        if words:
+            self.register_buffer("known", torch.zeros(1 + words, config.vector_width))  # the first: no given vector
+            self.from_known = nn.Linear(config.vector_width, width, bias=False)
 
-    def forward(self, pieces: Tensor, mask: Tensor, spans: Tensor, shapes: Tensor) -> Tensor:
+    def forward(
+        self, pieces: Tensor, mask: Tensor, spans: Tensor, shapes: Tensor, known: Tensor | None = None
+    ) -> Tensor:
         """Return word vectors: (batch, words, width)."""
         present = (pieces != 0).to(self.grams.weight.dtype)
         if self.training:
@@ -259,6 +284,10 @@ class Characters(nn.Module):
         else:
             total = (present.unsqueeze(-2) @ self.grams(pieces)).squeeze(-2)
         vectors = total / present.sum(-1, keepdim=True).clamp(min=1.0).sqrt() + self.shape(shapes)
+        if known is not None:
+            if self.training:  # as for words without one
+                known = known * (torch.rand_like(present[..., 0]) >= self.word_dropout)
+            vectors = vectors + self.from_known(functional.embedding(known, self.known))
         return cast("Tensor", self.norm(vectors + self.hidden(vectors)))
 
 
