@@ -280,7 +280,7 @@ class Characters(nn.Module):
             bags, weights = pieces.flatten(0, 1), present.flatten(0, 1)
             # the same sum as below, faster; ONNX does not have it
             sums = functional.embedding_bag(bags, self.grams.weight, mode="sum", per_sample_weights=weights)
-            total = sums.unflatten(0, pieces.shape[:2])
+            total = sums.reshape(*pieces.shape[:2], -1)
         else:
             total = (present.unsqueeze(-2) @ self.grams(pieces)).squeeze(-2)
         vectors = total / present.sum(-1, keepdim=True).clamp(min=1.0).sqrt() + self.shape(shapes)

@@ -55,10 +55,27 @@ def value_table(strings: Sequence[str]) -> Tensor:
     >>> value_table(["_", "Case=Gen|Number=Plur", "Number=Plur"]).tolist()  # no Case, Gen; no Number, Plur
     [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
     """
-    split = [dict(part.partition("=")[::2] for part in string.split("|") if part != "_") for string in strings]
-    rows: list[list[float]] = []
-    for name in sorted({name for each in split for name in each}):
-        own = [each.get(name) for each in split]
-        values = [None, *sorted({value for value in own if value is not None})]
-        rows += [[float(each == value) for each in own] for value in values if value in own]
+    split = [attributes(string) for string in strings]
+    rows = [[float(each.get(name) == value) for each in split] for name, value in attribute_values(strings)]
     return torch.tensor(rows).reshape(len(rows), len(strings))
+
+
+def attribute_values(strings: Iterable[str]) -> list[tuple[str, str | None]]:
+    """Return the values of every attribute in FEATS strings, None where some string does not have it.
+
+    >>> attribute_values(["Case=Gen|Number=Plur", "Number=Sing"])
+    [('Case', None), ('Case', 'Gen'), ('Number', 'Plur'), ('Number', 'Sing')]
+    """
+    split = [attributes(string) for string in strings]
+    names = sorted({name for each in split for name in each})
+    found = {(name, each.get(name)) for name in names for each in split}
+    return sorted(found, key=lambda pair: (pair[0], pair[1] is not None, pair[1] or ""))
+
+
+def attributes(string: str) -> dict[str, str]:
+    """Return the attributes of a FEATS string with their values.
+
+    >>> attributes("Case=Gen|Number=Plur"), attributes("_")
+    ({'Case': 'Gen', 'Number': 'Plur'}, {})
+    """
+    return {part.partition("=")[0]: part.partition("=")[2] for part in string.split("|") if part != "_"}
