@@ -112,7 +112,7 @@ def learn(train: list[Word], feats: LabelSet, config: ModelConfig, training: Tra
             optimizer.param_groups[0]["lr"] = training.head_rate * rate
             own = order[start : start + BATCH]
             part = {name: each[:, own] for name, each in inputs.items() if name != "lengths"}
-            network.loss(part, targets[own]).backward()
+            network.loss(part, targets[own]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             optimizer.zero_grad()
     return network.eval()
@@ -145,20 +145,11 @@ def main() -> None:
     for name, config, training, way in tried:
         began = time.process_time()
         hits = right(learn(train, feats, config, training, way), dev, feats, config)
-        row = {
-            "name": name,
-            "UFeats": round(100 * hits.mean(), 2),
-            "UFeats of new words": round(100 * hits[new].mean(), 2),
-        }
+        row = {"name": name, "UFeats": _percent(hits), "UFeats of new words": _percent(hits[new])}
         row |= {"table": config.char_width * config.char_buckets, "seconds": round(time.process_time() - began, 1)}
         rows.append(row)
         print(row, flush=True)
-    figures = {
-        "language": given.language,
-        "train words": len(train),
-        "dev words": len(dev),
-        "new": round(100 * new.mean(), 1),
-    }
+    figures = {"language": given.language, "train words": len(train), "dev words": len(dev), "new": _percent(new)}
     save("grams", {**figures, "shapes": rows}, packages=("torch",))
 
 
