@@ -257,7 +257,7 @@ def shapes() -> str:
         ]
         for run in result["runs"]
     ]
-    settings = {run["name"]: run["settings"] for run in result["runs"]}
+    settings = {run["name"]: run["settings"] for run in result["runs"] if not run["name"].endswith(".toml")}
     named = [
         f"*{name}*: " + ", ".join(f"`{each.removeprefix('model.')}`" for each in own)
         for name, own in settings.items()
