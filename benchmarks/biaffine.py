@@ -66,9 +66,8 @@ class Biaffine(nn.Module):
 
     def forward(self, **inputs: Tensor) -> dict[str, Tensor]:
         """Return scores of heads (batch, words, words + 1), vectors for relations, scores of further tasks."""
-        vectors = self.words.vectors(**inputs)
-        scores: dict[str, Tensor] = {name: head(vectors) for name, head in self.words.heads.items()}
-        return scores | self.score(vectors, inputs["lengths"])
+        layers = self.words.layers(**inputs)
+        return self.words.score_tasks(layers) | self.score(layers[-1], inputs["lengths"])
 
     def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
         """Return scores of heads and vectors for relations, of word vectors."""

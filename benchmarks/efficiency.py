@@ -107,11 +107,11 @@ def measure(folder: Path, side: str, length: int, count: int) -> dict[str, float
     assert len(items) == len(examples), "a sentence does not fit into the encoder's window"
     batches = [collate(items[start : start + BATCH], pad=model.pad).inputs for start in range(0, count, BATCH)]
     after = hexatagger(model) if side == "hexatagger" else biaffine(model, side)
-    vectors = [model.network.vectors(**inputs) for inputs in batches]
+    vectors = [model.network.layers(**inputs)[-1] for inputs in batches]
 
     def whole() -> None:
         for inputs in batches:
-            after(model.network.vectors(**inputs), inputs)
+            after(model.network.layers(**inputs)[-1], inputs)
 
     def rest() -> None:
         for known, inputs in zip(vectors, batches, strict=True):

@@ -275,6 +275,72 @@ def trained() -> str:
     )
 
 
+def shapes() -> str:
+    """Return a table of the shapes that were tried, one row per run."""
+    result = load("shapes")
+    header = ["language", "", "UAS", "LAS", "UPOS", "UFeats", "epochs", "weights", "8 bits", "speed", "training"]
+    rows = [
+        [
+            run["language"],
+            run["name"],
+            *(f"{run[metric]:.2f}" for metric in ("UAS", "LAS", "UPOS", "UFeats")),
+            f"{run['epochs']}" + (f" of {run['planned epochs']}" if "planned epochs" in run else ""),
+            f"{sum(run['weights'].values()) / 1e6:.1f} million",
+            f"{run['int8 megabytes']} MB" if "int8 megabytes" in run else "–",
+            f"{run['speed to en']}" if "speed to en" in run else "–",
+            f"{run['train words per second']:,}" if "train words per second" in run else "–",
+        ]
+        for run in result["runs"]
+    ]
+    settings = {run["name"]: run["settings"] for run in result["runs"] if not run["name"].endswith(".toml")}
+    named = [
+        f"*{name}*: " + ", ".join(f"`{each.removeprefix('model.')}`" for each in own)
+        for name, own in settings.items()
+        if own
+    ]
+    counts = ", ".join(f"{run['train words']:,} ({run['language']})" for run in _first_by(result["runs"], "language"))
+    return (
+        table(header, rows)
+        + f"\nDev, gold words, CoNLL 2018, one seed, 32 bits; words of train: {counts}. Size of the network in 8 bits; "
+        "words per second of parsing with one thread, as a ratio to `en` in the same run; words per second of training "
+        f"on one core. {'; '.join(named)}. `python benchmarks/shapes.py`\n"
+    )
+
+
+def parts() -> str:
+    """Return a table of the weights of each part, of the first run with each name."""
+    runs = _first_by(load("shapes")["runs"], "name")
+    names = list(runs[0]["weights"]) + [name for name in runs[-1]["weights"] if name not in runs[0]["weights"]]
+    rows = [[name, *(f"{run['weights'].get(name, 0) / 1e3:,.0f}" for run in runs)] for name in names]
+    rows.append(["sum", *(f"{sum(run['weights'].values()) / 1e3:,.0f}" for run in runs)])
+    return table(["thousand weights", *(run["name"] for run in runs)], rows)
+
+
+def grams() -> str:
+    """Return a table of n-gram encoders, scored on single words."""
+    result = load("grams")
+    rows = [
+        [
+            row["name"],
+            f"{row['table'] / 1e3:,.0f}",
+            f"{row['UFeats']:.2f}",
+            f"{row['UFeats of new words']:.2f}",
+            f"{row['seconds']:.0f}",
+        ]
+        for row in result["shapes"]
+    ]
+    return (
+        table(["", "thousand weights in the table", "UFeats", "UFeats of new words", "core-seconds"], rows)
+        + f"\nDev of {result['language']} ({result['dev words']:,} words, {result['new']} % with a form that is not in "
+        f"train), one seed. `{result['command']}`\n"
+    )
+
+
+def _first_by(runs: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """Return the first run with each value of a key."""
+    return list({run[key]: run for run in reversed(runs)}.values())[::-1]
+
+
 def illegal() -> str:
     rows = []
     for path in sorted(RESULTS.glob("illegal-*.json")):
@@ -507,6 +573,9 @@ FIGURES: dict[str, Callable[[], str]] = {
     "lift": lift,
     "illegal": illegal,
     "trained": trained,
+    "shapes": shapes,
+    "parts": parts,
+    "grams": grams,
     "peers": peers,
     "fuzz": fuzz,
 }

@@ -1,5 +1,6 @@
 """Batches, optimizer and checkpoints: the parts of the training loop one by one."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -83,8 +84,12 @@ def test_targets_spell_the_tree(treebank: list[Sentence]) -> None:
 
 
 def test_rare_values_and_unknown_ones_count_for_nothing(treebank: list[Sentence]) -> None:
-    labels = collect_labels(treebank, CONFIG, rare=3)
+    labels = collect_labels(treebank, CONFIG, rare=4)
     assert 0 < len(labels.tasks["lemma"]) < len(collect_labels(treebank, CONFIG).tasks["lemma"])
+    assert len(labels.tasks["feats"]) < len(collect_labels(treebank, CONFIG).tasks["feats"])
+    by_attributes = collect_labels(treebank, replace(CONFIG, feats="attributes"), rare=4)
+    assert by_attributes.tasks["feats"] == collect_labels(treebank, CONFIG).tasks["feats"]
+    assert by_attributes.tasks["lemma"] == labels.tasks["lemma"]
     strange = Sentence.from_words(["a"], heads=[0], deprels=["strange"])
     example = encode(strange, CONFIG, labels, Grams(50), gold=True)
     assert example.targets["relation"].tolist() == [IGNORE]

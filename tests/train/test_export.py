@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("torch", reason="exporting needs the extra 'train'")
 pytest.importorskip("onnx", reason="exporting needs the extra 'train'")
 
+import numpy as np
 import onnx
 import torch
 
@@ -19,6 +20,7 @@ from hexatagger.model.folder import write_folder
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import collect_labels, encode
 from hexatagger.train.deprels import Deprels
+from hexatagger.train.export.int8 import quantize
 from hexatagger.train.export.onnx import check_parity, deprels_to_onnx, export, to_onnx
 from hexatagger.train.network import Network
 from hexatagger.train.weights import Model, save_weights
@@ -129,3 +131,36 @@ def test_the_second_network_is_compared(
     (made.path / "deprels.onnx").unlink()
     with pytest.raises(FormatError, match=r"deprels\.onnx"):
         hexatagger.load(made.path)
+
+
+def test_an_lstm_is_stored_in_8_bits(gold: list[Sentence], tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = ModelConfig(
+        lstm_layers=2, lstm_width=40, char_width=40, char_buckets=100, hidden=40, pointers=32, relations="pairs",
+        tasks=("upos", "feats"), feats="attributes", task_hidden=32,
+    )  # fmt: skip
+    labels = collect_labels(gold, config)
+    model = Model(tmp_path, Recipe(config), labels, network=Network(config, labels))
+    for parameter in model.network.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    write_folder(model)
+    whole = to_onnx(model)
+    small = quantize(whole)
+    onnx.save(whole, tmp_path / "model.onnx")
+    onnx.save(small, tmp_path / "model.int8.onnx")
+    matrices = [each for each in small.graph.initializer if np.prod(each.dims) >= 1024]
+    matrices = [each for each in matrices if len(each.dims) > 1 and each.dims[-1] > 1 and np.prod(each.dims[:-1]) > 1]
+    assert len(matrices) > 20
+    assert {each.data_type for each in matrices} == {onnx.TensorProto.INT8}
+    assert len(small.SerializeToString()) < 0.45 * len(whole.SerializeToString())  # the nodes are the rest
+    fp32, int8 = (hexatagger.load(tmp_path, precision=precision).network for precision in ("fp32", "int8"))
+    words = [Sentence.from_words(["She", "reads", "old", "papers", last]) for last in ("loudly", "today", ".", "x")]
+    together = int8.predict(words)
+    for sentence, exact, near in zip(words, fp32.predict(words), together, strict=True):
+        assert abs(exact.leaf - near.leaf).max() < 0.1 * abs(exact.leaf).max()
+        [alone] = int8.predict([sentence])
+        for name in ("leaf", "internal", "head", "pairs"):
+            assert (getattr(alone, name) == getattr(near, name)).all(), name
+        assert {name: each.tolist() for name, each in alone.tasks.items()} == {
+            name: each.tolist() for name, each in near.tasks.items()
+        }

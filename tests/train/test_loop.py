@@ -271,6 +271,15 @@ def test_early_stopping(treebank: Path, tmp_path: Path) -> None:
     assert len(state.history) < 5
 
 
+def test_the_words_of_a_run_are_bounded(treebank: Path, tmp_path: Path) -> None:
+    words, events = sum(map(len, read_conllu(treebank))), list[dict[str, Any]]()
+    settings = ["training.epochs=40", f"training.words={5 * words + 1}"]
+    state = train(make_job(treebank, tmp_path / "out", *settings), events.append)
+    assert len(state.history) == 5
+    assert [event["epochs"] for event in events if event["event"] == "start"] == [5]
+    assert [event["done"] for event in events if event["event"] == "step"][-1] == 1.0
+
+
 def test_the_command(treebank: Path, tmp_path: Path) -> None:
     given = [*arguments(treebank, tmp_path)[1:], "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(command, [*given, "--set", "training.epochs=2"], catch_exceptions=False)

@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,12 +17,14 @@ from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import ModelConfig, Recipe
 from hexatagger.model.folder import write_folder
 from hexatagger.parsing.choose import best_trees
+from hexatagger.parsing.pieces import stack_windows
 from hexatagger.parsing.write import write
 from hexatagger.sentence import Sentence
-from hexatagger.train.data import collate, collect_labels, encode
+from hexatagger.train.data import collate, collect_labels, encode, tensors
 from hexatagger.train.encoder import check_encoder, load_encoder
 from hexatagger.train.network import (
     BiLSTM,
+    Characters,
     Network,
     pool,
     reduce_scores,
@@ -30,6 +32,7 @@ from hexatagger.train.network import (
 )
 from hexatagger.train.pointers import Pairs, given_head, marginal_relations
 from hexatagger.train.predict import parse
+from hexatagger.train.tasks import Attributes
 from hexatagger.train.weights import Model, load_model, save_weights
 from tiny import FAMILIES, make_encoder, write_treebank
 
@@ -97,10 +100,11 @@ OPTIONS = [
     ModelConfig(hidden=12, pointers=8, relations="pairs", char_width=8, char_buckets=50),
     ModelConfig(relations="joint", lift="path", order="right", char_width=8, char_buckets=50),
     ModelConfig(pos="upos", pos_width=4, tasks=("upos", "xpos", "feats", "lemma"), char_width=8, char_buckets=50),
+    ModelConfig(tasks=("upos", "feats"), feats="attributes", task_hidden=6, lstm_layers=1, lstm_width=4, char_width=8),
 ]
 
 
-@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "hidden", "pointers", "pairs", "joint", "pos"])
+@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "hidden", "pointers", "pairs", "joint", "pos", "attributes"])
 def test_options_of_characters(config: ModelConfig, treebank: list[Sentence]) -> None:
     model = make_model(config, treebank)
     model.network.eval()
@@ -149,6 +153,46 @@ def test_bilstm_is_torchs_own() -> None:
     found = ours(vectors, lengths)
     assert torch.allclose(found[:1], theirs(vectors[:1])[0], atol=1e-6)
     assert torch.allclose(found[1:, :2], theirs(vectors[1:, :2])[0], atol=1e-6)
+
+
+def test_the_sum_of_n_grams_is_the_same_in_training(treebank: list[Sentence]) -> None:
+    model = make_model(ModelConfig(char_width=8, char_buckets=50, dropout=0.0), treebank)
+    encoder = cast("Characters", model.network.encoder)
+    windows = [model.cutter().windows(each.forms)[0] for each in treebank]
+    inputs = tensors(stack_windows(windows))
+    given = [inputs[name] for name in ("pieces", "mask", "spans", "shapes")]
+    expected = encoder.eval()(*given)
+    encoder.word_dropout = encoder.gram_dropout = 0.0
+    assert torch.allclose(encoder.train()(*given), expected, atol=1e-5)
+
+
+def test_feats_are_scored_by_their_attributes() -> None:
+    strings = ["_", "Case=Gen|Number=Plur", "Number=Plur", "Case=Gen|Number=Sing"]
+    head = Attributes(3, strings)
+    values = ["no Case", "Case=Gen", "no Number", "Number=Plur", "Number=Sing"]
+    assert head.values.out_features == len(values)
+    torch.nn.init.normal_(head.prior)
+    vectors = torch.randn(1, 2, 3)
+    scores = dict(zip(values, head.values(vectors)[0, 1], strict=True))
+    expected = {
+        "_": scores["no Case"] + scores["no Number"],
+        "Case=Gen|Number=Plur": scores["Case=Gen"] + scores["Number=Plur"],
+        "Number=Plur": scores["no Case"] + scores["Number=Plur"],
+        "Case=Gen|Number=Sing": scores["Case=Gen"] + scores["Number=Sing"],
+    }
+    assert torch.allclose(head(vectors)[0, 1], torch.stack([expected[each] for each in strings]) + head.prior)
+
+
+def test_the_task_layer_sees_every_layer(treebank: list[Sentence]) -> None:
+    config = OPTIONS[-1]
+    model = make_model(config, treebank)
+    example = encode(treebank[0], config, model.labels, model.cutter(), gold=False)
+    network, inputs = model.network.eval(), collate([(example, example.windows[0])]).inputs
+    layers = network.layers(**inputs)
+    assert [each.shape[-1] for each in layers] == [config.char_width, 2 * config.lstm_width]
+    for changed in range(2):
+        other = [each + 1.0 if number == changed else each for number, each in enumerate(layers)]
+        assert not torch.allclose(network.score_tasks(other)["upos"], network.score_tasks(layers)["upos"])
 
 
 def test_long_sentences_are_parsed_in_windows(treebank: list[Sentence], tmp_path: Path) -> None:

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     multiple=True,
     help="What larger models say about sentences, made by hexatagger label, is learnt too (distillation); repeatable.",
 )
+@click.option(
+    "--vectors",
+    type=FILE,
+    help="Word vectors as a further input of `characters`: lines of a word and its numbers, as fastText has them.",
+)
 @click.option("--export/--no-export", default=True, show_default=True, help="Write ONNX too, to run without torch.")
 @click.option("--segmenter", is_flag=True, help="Train a segmenter of raw text too.")
 @click.option("--resume", is_flag=True, help="Resume the run in --out from its last checkpoint.")
@@ -40,6 +45,7 @@ def train(
     encoder: str | None,
     settings: tuple[str, ...],
     labels: tuple[Path, ...],
+    vectors: Path | None,
     export: bool,
     segmenter: bool,
     resume: bool,
@@ -67,6 +73,7 @@ def train(
         out=out,
         resume=resume,
         labels=labels,
+        vectors=vectors,
         export=export,
         segmenter=segmenter,
     )

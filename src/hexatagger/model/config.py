@@ -60,16 +60,29 @@ class ModelConfig:
     """How relations are predicted: "joint" with the leaf tag, in one tag set (the paper); by a "separate" projection;
     in "pairs", given each possible head (extension, needs `pointers`); or after the "tree" is decoded, given each
     word's head and place in it (extension, linear time)."""
+    pair_width: int = 100
+    """Width of the vectors of a word and its head that score the relations in "pairs"."""
     order: Literal["left", "right"] = "left"
     """Which dependents of a word the binary head tree attaches first."""
     lift: Literal["head", "path", "head+path"] = "head+path"
     """Marking scheme of the pseudo-projective transformation."""
     tasks: tuple[Task, ...] = ()
     """Columns that are predicted besides the tree, each by one linear projection."""
+    task_hidden: int = 0
+    """Extension: width of a hidden layer below these projections that sees all layers of the BiLSTM and the encoder;
+    0: none, they see the last layer only."""
+    feats: Literal["bundles", "attributes"] = "bundles"
+    """How FEATS are scored: each string of the treebank for itself, or as the sum of its attributes (extension)."""
     char_width: int = 192
     """Width of the n-gram vectors ("characters" only)."""
     char_buckets: int = 20000
     """Number of n-gram vectors; n-grams are hashed to them ("characters" only)."""
+    char_grams: int = 6
+    """Length of the longest n-grams, word boundaries included ("characters" only)."""
+    vector_words: int = 8000
+    """Number of words that keep a given vector: the first of the file (`train --vectors`, "characters" only)."""
+    vector_width: int = 48
+    """Width of these vectors in the model: the principal components of those in the file."""
 
     @property
     def char_window(self) -> int:
@@ -82,9 +95,12 @@ class ModelConfig:
             raise ConfigError(f"model.tasks names a task twice: {', '.join(self.tasks)}")
         if not self.encoder:
             raise ConfigError(f"model.encoder is empty: name a folder, a Hugging Face model or '{CHARACTERS}'")
-        check_range("model", self, "layers", "pos_width", "lstm_width", "char_width", least=1)
+        check_range(
+            "model", self, "layers", "pos_width", "lstm_width", "char_width", "char_grams", "pair_width", least=1
+        )
         check_range("model", self, "char_buckets", least=2)
-        check_range("model", self, "depth", "lstm_layers", "hidden", "pointers")
+        check_range("model", self, "vector_words", "vector_width", least=1)
+        check_range("model", self, "depth", "lstm_layers", "hidden", "pointers", "task_hidden")
         check_range("model", self, "dropout", "piece_dropout", most=0.99)
         if self.pointers and not self.hidden:
             raise ConfigError("model.pointers needs a hidden layer above it: set model.hidden too, or pointers to 0")
@@ -97,7 +113,10 @@ class TrainConfig:
     """How the network is trained: `[training]` in a recipe."""
 
     epochs: int = 10
-    """Number of passes over the treebank."""
+    """Number of passes over the treebank, at most."""
+    words: int = 0
+    """Bound on the words that are seen in all passes together: a large treebank gets fewer passes, though no fewer than
+    three; 0: no bound."""
     batch: int = 32
     """Size of a batch, in `batch_unit`."""
     batch_unit: Literal["sentences", "words", "pieces"] = "sentences"
@@ -147,7 +166,7 @@ class TrainConfig:
         check_fields("training", self)
         check_range("training", self, "epochs", "batch", "rare", least=1)
         check_range("training", self, "rate", "head_rate", "weight_decay", "clip", "task_weight", "pointer_weight")
-        check_range("training", self, "seed", "patience", "checkpoint_minutes", "gold_epochs", "teacher_words")
+        check_range("training", self, "seed", "patience", "checkpoint_minutes", "words", "gold_epochs", "teacher_words")
         check_range("training", self, "warmup", "average", "teacher_weight", "teacher_trees", most=1)
 
 

@@ -38,6 +38,6 @@ def load(
         from hexatagger.parsing.pieces import make_cutter
 
         folder = read_folder(path)
-        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config)
+        cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config, folder.labels.words)
     second = open_session(path / DEPRELS) if folder.recipe.model.relations == "tree" else None
     return Parser(OnnxNetwork(folder, session.result(), cutter, second, threads=threads))

@@ -8,7 +8,7 @@ becomes several overlapping windows; every word is kept from the window in which
 import itertools
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,7 +27,6 @@ Numbers = NDArray[np.int64]
 
 SHAPES = 12  # how many word shapes there are; 0 stands for no word
 _CACHE = 200_000  # words that are remembered: a bound on memory
-_GRAMS = range(1, 7)  # lengths of the n-grams of "characters", word boundaries included
 _GRAM_STEP = 16  # the number of n-grams per word is padded to a multiple of this
 _LONGEST = 30  # characters of a word that are used, half of them from each end
 
@@ -46,6 +45,8 @@ class Window:
     """Index in the sentence of the window's first word."""
     keep: tuple[int, int] = (0, 0)
     """The words of the sentence that are kept from this window: first, and one past the last."""
+    known: Numbers | None = None
+    """Number of every word among those with a given vector, from 1, or 0: (words,). None if the model has none."""
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -74,6 +75,8 @@ def stack_windows(
     }
     if pos is not None:
         arrays["pos"] = np.zeros((size, words), np.int64)
+    if windows[0].known is not None:
+        arrays["known"] = np.zeros((size, words), np.int64)
     for row, window in enumerate(windows):
         arrays["pieces"][row][tuple(slice(end) for end in window.pieces.shape)] = window.pieces
         arrays["mask"][row, : len(window.pieces)] = 1
@@ -81,6 +84,8 @@ def stack_windows(
         arrays["shapes"][row, : len(window.shapes)] = window.shapes
         if pos is not None:
             arrays["pos"][row, : len(window)] = pos[row][window.start : window.start + len(window)]
+        if window.known is not None:
+            arrays["known"][row, : len(window)] = window.known
     return arrays
 
 
@@ -142,12 +147,13 @@ class Grams:
     (2, 16)
     """
 
-    def __init__(self, buckets: int, limit: int = 2000) -> None:
-        self.buckets, self.limit = buckets, limit
+    def __init__(self, buckets: int, limit: int = 2000, longest: int = 6, words: Iterable[str] = ()) -> None:
+        self.buckets, self.limit, self.longest = buckets, limit, longest
+        self._known = {word: number for number, word in enumerate(words, 1)}
 
     def ids(self, word: str) -> Numbers:
         """Return the n-gram ids of a lower-cased word, the whole word first; its shape has the capitals."""
-        return _gram_ids(word.lower(), self.buckets)
+        return _gram_ids(word.lower(), self.buckets, self.longest)
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """Return the windows of a sentence; n-grams are padded, so that sentences of one length can share a batch."""
@@ -159,17 +165,22 @@ class Grams:
                 row[: len(ids)] = ids
             places = np.arange(len(inside))
             shapes = np.array([shape(word) for word in words[start:stop]], np.int64)
-            made.append(Window(table, np.stack([places, places], axis=1), shapes, start, keep))
+            known = np.array([self.known(word) for word in words[start:stop]], np.int64) if self._known else None
+            made.append(Window(table, np.stack([places, places], axis=1), shapes, start, keep, known))
         return made
+
+    def known(self, word: str) -> int:
+        """Return the number of a word among those with a given vector, in lower case if need be; 0: it has none."""
+        return self._known.get(word) or self._known.get(word.lower(), 0)
 
 
 @lru_cache(maxsize=_CACHE)
-def _gram_ids(text: str, buckets: int) -> Numbers:
+def _gram_ids(text: str, buckets: int, longest: int) -> Numbers:
     _check(text)
     if len(text) > _LONGEST:
         text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
     text = f"\x02{text}\x03"
-    grams = [f"={text}", *(text[i : i + n] for n in _GRAMS for i in range(len(text) - n + 1))]
+    grams = [f"={text}", *(text[i : i + n] for n in range(1, longest + 1) for i in range(len(text) - n + 1))]
     # subtle: crc32, because Python's own hash of a string differs from run to run
     return np.array([1 + zlib.crc32(gram.encode()) % (buckets - 1) for gram in grams], np.int64)
 
@@ -183,11 +194,16 @@ def _check(word: str) -> str:
     return word
 
 
-def make_cutter(config: ModelConfig, tokenizer: str | None, pieces: PieceConfig | None) -> Pieces | Grams:
-    """Return the cutter of a model: Pieces by its tokenizer, or Grams for the encoder "characters"."""
+def make_cutter(
+    config: ModelConfig, tokenizer: str | None, pieces: PieceConfig | None, words: Iterable[str] = ()
+) -> Pieces | Grams:
+    """Return the cutter of a model: Pieces by its tokenizer, or Grams for the encoder "characters".
+
+    `words` are those with a given vector.
+    """
     if tokenizer is not None and pieces is not None:
         return Pieces(tokenizer, pieces)
-    return Grams(config.char_buckets, config.char_window)
+    return Grams(config.char_buckets, config.char_window, config.char_grams, words)
 
 
 def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:

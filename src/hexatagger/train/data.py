@@ -69,7 +69,9 @@ def collect_labels(sentences: Sequence[Sentence], config: ModelConfig, *, rare: 
     tasks: dict[str, LabelSet] = {}
     for task in config.tasks:
         strings = [string for sentence in sentences for word in sentence if (string := column(word, task))]
-        tasks[task] = LabelSet.collect(strings, least=rare if task in ("feats", "lemma") else 1)
+        # a rare FEATS string costs nothing if it is scored by attributes that others have too
+        once = task not in ("feats", "lemma") or (task == "feats" and config.feats == "attributes")
+        tasks[task] = LabelSet.collect(strings, least=1 if once else rare)
     words = (word for sentence in sentences for word in sentence if config.pos)
     return Labels(
         LabelSet.collect(base + mark if joint else base for _, base, mark in arcs),

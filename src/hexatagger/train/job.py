@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
@@ -21,6 +22,7 @@ from hexatagger.formats.files import replacing
 from hexatagger.model.card import Card, DataFile, Part, write_card
 from hexatagger.model.config import CHARACTERS, Recipe
 from hexatagger.model.folder import CURVE, FINISHED, FITS, LOG, NETWORK, RUN, has_segmenter, write_json
+from hexatagger.model.labels import LabelSet
 from hexatagger.model.language import learn, write_profile
 from hexatagger.model.lemmas import collect_lemmas
 from hexatagger.parsing.calibrate import calibrate_folder
@@ -34,6 +36,7 @@ from hexatagger.train.labels import read_label_folder, read_labels, teach
 from hexatagger.train.loop import Data, Report, fit, make_accelerator
 from hexatagger.train.network import Network, head_sizes
 from hexatagger.train.segmenter.loop import train_segmenter
+from hexatagger.train.vectors import read_vectors
 from hexatagger.train.weights import Model
 
 _LOGGED = 50  # steps per line of log.jsonl
@@ -51,6 +54,8 @@ class Job:
     """Go on with the run in `out`, from its last checkpoint."""
     labels: Sequence[Path] = ()
     """Folders of what teachers say about sentences, see `labels`: those of the treebank learn it too, others only."""
+    vectors: Path | None = None
+    """Word vectors as an input beside n-grams, in the usual text format."""
     export: bool = True
     """Write the network as ONNX too, so that it runs without torch, and calibrate it."""
     segmenter: bool = False
@@ -99,6 +104,7 @@ def train(job: Job, report: Report | None = None) -> State:
 def _files(job: Job) -> list[DataFile]:
     """Return all files that a job reads, with their digests; of labels what they were made of."""
     parts: dict[Part, Sequence[Path]] = {"train": job.train, "dev": job.dev}
+    parts["vectors"] = [job.vectors] if job.vectors else []
     found = [DataFile.read(part, path) for part, paths in parts.items() for path in paths]
     for folder in map(read_label_folder, job.labels):
         found += folder.files
@@ -110,6 +116,8 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     """Read the treebanks, check everything, make the network, ask the teacher."""
     recipe = job.recipe
     if recipe.model.encoder != CHARACTERS:
+        if job.vectors:
+            raise ConfigError(f"word vectors are for the encoder '{CHARACTERS}': '{recipe.model.encoder}' has its own")
         check_encoder(recipe.model.encoder)
     gold = preflight.read_treebank(job.train, purpose="train")
     dev = preflight.read_treebank(job.dev, purpose="dev")
@@ -119,9 +127,15 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
         labels = preflight.check_labels(recipe, taught)
     else:
         labels = collect_labels(gold, recipe.model, rare=recipe.training.rare)
+    table = None
+    if job.vectors:
+        words, table = read_vectors(job.vectors, words=recipe.model.vector_words, width=recipe.model.vector_width)
+        labels = replace(labels, words=LabelSet(words))
     set_seed(recipe.training.seed)
     if recipe.model.encoder == CHARACTERS:
         model = Model(job.out, recipe, labels, network=Network(recipe.model, labels))
+        if table is not None:
+            model.network.get_buffer("encoder.known")[1:] = torch.from_numpy(table)
     else:
         encoder = load_encoder(recipe.model.encoder, depth=recipe.model.depth)
         network = Network(recipe.model, labels, encoder.module)

@@ -18,6 +18,7 @@ from torch import Tensor
 from hexatagger.errors import ConfigError
 from hexatagger.model.config import TrainConfig
 from hexatagger.model.folder import WEIGHTS, write_folder
+from hexatagger.parsing.pieces import Window
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.train.checkpoint import State, find_checkpoint, load_checkpoint, save_checkpoint
@@ -32,6 +33,7 @@ Report = Callable[[dict[str, Any]], None]
 (parser or segmenter) and more. "done" is the finished share of a part; an epoch has loss, scores on dev and cost."""
 Loss = Callable[[Mapping[str, Tensor], Batch, TrainConfig], Tensor]
 """Returns the loss of a batch, summed over its words."""
+_FEWEST_EPOCHS = 3  # however large the treebank is
 _SCORES = {"UAS": "UAS", "LAS": "LAS", "upos": "UPOS", "xpos": "XPOS", "feats": "UFeats", "lemma": "Lemmas"}
 
 
@@ -53,6 +55,16 @@ def validate(model: Model, data: Data) -> dict[str, float]:
     metrics = found.metrics | found.inflected
     wanted = [*(_SCORES[name] for name in ("UAS", "LAS", *columns)), *found.inflected]
     return {name: round(metrics[name].f1, 3) for name in wanted}
+
+
+def count_epochs(config: TrainConfig, words: int) -> int:
+    """Return the number of passes over a treebank of so many words.
+
+    >>> [count_epochs(TrainConfig(epochs=30, words=700_000), words) for words in (10_000, 50_000, 500_000)]
+    [30, 14, 3]
+    """
+    bound = max(_FEWEST_EPOCHS, config.words // max(1, words)) if config.words else config.epochs
+    return min(config.epochs, bound)
 
 
 def fit(
@@ -78,22 +90,23 @@ def fit(
         torch.manual_seed(torch.initial_seed() + accelerator.process_index)
     else:
         write_folder(model)
+    epochs = count_epochs(config, sum(_kept(window) for example in data.train for window in example.windows))
     saved = time.monotonic()
     began = saved - state.seconds
     for warning in data.warnings:
         report({"event": "warning", "part": "parser", "message": warning})
-    start = {"event": "start", "part": "parser", "epochs": config.epochs, "epoch": state.epoch}
+    start = {"event": "start", "part": "parser", "epochs": epochs, "epoch": state.epoch}
     report({**start, "sentences": len(data.train)})
-    while state.epoch < config.epochs:
+    while state.epoch < epochs:
         if config.patience and state.epoch - max(0, state.best_epoch) >= config.patience:
             break
-        alone = state.epoch >= config.epochs - config.gold_epochs
+        alone = state.epoch >= epochs - config.gold_epochs
         plan = batches(_gold(data.train) if alone else data.train, config, epoch=state.epoch)
         loss_sum, words = 0.0, 0
         network.train()
         for items in plan[state.step :]:
-            set_rates(optimizer, config, (state.epoch + state.step / len(plan)) / config.epochs)
-            size = sum(window.keep[1] - window.keep[0] for _, window in items)
+            set_rates(optimizer, config, (state.epoch + state.step / len(plan)) / epochs)
+            size = sum(_kept(window) for _, window in items)
             own = items[accelerator.process_index :: accelerator.num_processes]
             batch = collate(own or items[:1], pad=model.pad, device=accelerator.device)
             if not own:  # too few windows for all processes
@@ -112,7 +125,7 @@ def fit(
                 update_average(average, model.network, config.average, state.steps)
             loss_sum, words = loss_sum + float(mean.detach()) * size, words + size
             state.seconds = time.monotonic() - began
-            done = (state.epoch + state.step / len(plan)) / config.epochs
+            done = (state.epoch + state.step / len(plan)) / epochs
             progress = {"step": state.step, "of": len(plan), "done": round(done, 5)}
             figures = {"loss": round(loss_sum / words, 4), "seconds": round(state.seconds, 1)}
             report({"event": "step", "part": "parser", "epoch": state.epoch + 1, **progress, **figures})
@@ -140,6 +153,11 @@ def fit(
 def _gold(examples: Sequence[Example]) -> list[Example]:
     """Return the examples of the treebank without what a teacher says about them."""
     return [replace(example, soft={}) for example in examples if "internal" in example.targets]
+
+
+def _kept(window: Window) -> int:
+    """Return the number of words that a window counts for."""
+    return window.keep[1] - window.keep[0]
 
 
 def _gigabytes() -> float:

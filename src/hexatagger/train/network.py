@@ -1,28 +1,30 @@
 """The network: encoder, POS embedding, BiLSTM, and one linear projection per column that is predicted.
 
     pieces ──encoder──▶ words ──[+ POS]──[BiLSTM]──┬─[pointers]──[hidden]─▶ leaf · internal · relation · mark
-                                                   └──────────────────────▶ upos · xpos · feats · lemma
+                                                   └─[task hidden]────────▶ upos · xpos · feats · lemma
 
 The base system is that of Amini, Liu and Cotterell (2023): the last piece of a word represents it; POS embedding and
 BiLSTM are optional; linear projections to leaf tags, joined with relations, and to internal tags; dropout after the
 embeddings, between LSTM layers and before the projections. The internal tag of a word is the one to its right; the last
 word has none. Extensions of ours: a separate projection to relations, the word shape, the mix of encoder layers, and
-everything in `pointers` (hidden layer, pointers, relations given the head).
+everything in `pointers` (hidden layer, pointers, relations given the head) and in `tasks`.
 
 Every operation exists in ONNX, with batch and length free: no packed sequences, no loops over the data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hexatagger.model.config import CHARACTERS, ModelConfig
 from hexatagger.model.labels import Labels
 from hexatagger.parsing.pieces import SHAPES
 from hexatagger.train.deprels import Deprels
 from hexatagger.train.pointers import PAIRS, HiddenLayer, Pairs, Pointer, Pointers, marginal_relations
+from hexatagger.train.tasks import Attributes, TaskLayer
 from hexatagger.tree import fits_head
 
 JOINT = "joint"  # name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation
@@ -38,7 +40,7 @@ class Network(nn.Module):
         super().__init__()
         self.config = config
         if config.encoder == CHARACTERS:
-            self.encoder: nn.Module = Characters(config)
+            self.encoder: nn.Module = Characters(config, len(labels.words))
             width = config.char_width
         else:
             assert encoder is not None
@@ -50,9 +52,11 @@ class Network(nn.Module):
             self.pos = nn.Embedding(len(labels.pos) + 1, config.pos_width)
             width += config.pos_width
         self.lstm = nn.ModuleList()
+        layers = width
         for _ in range(config.lstm_layers):
             self.lstm.append(BiLSTM(width, config.lstm_width))
             width = 2 * config.lstm_width
+            layers += width
         self.width = width
         self.around: HiddenLayer | Pointers | None = None
         if config.pointers:
@@ -61,12 +65,18 @@ class Network(nn.Module):
             self.around = HiddenLayer(width, config.hidden, config.dropout)
         above = self.around.width if self.around else width
         sizes = head_sizes(config, labels)
-        self.pairs = Pairs(width, sizes.pop("relation"), config.dropout) if config.relations == PAIRS else None
+        self.pairs: Pairs | None = None
+        if config.relations == PAIRS:
+            self.pairs = Pairs(width, sizes.pop("relation"), config.dropout, config.pair_width)
         self.deprels: Deprels | None = None
         if config.relations == "tree":
             self.deprels = Deprels(width + (above if self.around else 0), labels.root_mask, config.dropout)
-        heads = {name: nn.Linear(above if name in TREE else width, size) for name, size in sizes.items()}
+        self.task_layer = TaskLayer(layers, config.task_hidden, config.dropout) if config.task_hidden else None
+        below = config.task_hidden or width
+        heads = {name: nn.Linear(above if name in TREE else below, size) for name, size in sizes.items()}
         self.heads = nn.ModuleDict(heads)
+        if config.feats == "attributes" and "feats" in heads:
+            self.heads["feats"] = Attributes(below, labels.tasks["feats"])
 
     def forward(
         self,
@@ -76,28 +86,30 @@ class Network(nn.Module):
         lengths: Tensor,
         shapes: Tensor,
         pos: Tensor | None = None,
+        known: Tensor | None = None,
         heads: Tensor | None = None,
         features: Tensor | None = None,
     ) -> dict[str, Tensor]:
         """Return the scores of every projection, each (batch, words, labels).
 
         `pieces`, `mask` and `shapes` are (batch, pieces); for "characters", `pieces` is (batch, words, n-grams) and the
-        others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` (batch, words). With
-        relations = "tree", training gives `heads` (batch, words) and `features` (batch, words, 3), see `arc_features`,
-        for the scores of relations given them.
+        others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` and `known`, the numbers
+        of words with a given vector, (batch, words). With relations = "tree", training gives `heads` (batch, words) and
+        `features` (batch, words, 3), see `arc_features`, for the scores of relations given them.
         """
-        scores = self.score(self.vectors(pieces, mask, spans, lengths, shapes, pos), lengths)
+        layers = self.layers(pieces, mask, spans, lengths, shapes, pos, known)
+        scores = self.score(layers[-1], lengths) | self.score_tasks(layers)
         if self.deprels is not None and heads is not None and features is not None:
             dependent, governor = scores.pop("dependent"), scores.pop("governor")
             scores[GIVEN] = self.deprels.given(dependent, governor, heads, features)
         return scores
 
     def score(self, vectors: Tensor, lengths: Tensor) -> dict[str, Tensor]:
-        """Map word vectors to the scores of every projection and of heads; in training also of the other pointers."""
+        """Map word vectors to the scores that make up the tree; in training also to those of all pointers."""
         tree, pointed = vectors, dict[str, Tensor]()
         if self.around is not None:
             tree, pointed = self.around(vectors, lengths)
-        scores = {name: head(tree if name in TREE else vectors) for name, head in self.heads.items()}
+        scores = {name: head(tree) for name, head in self.heads.items() if name in TREE}
         if self.pairs is not None:
             scores[PAIRS] = self.pairs(vectors, lengths)
             scores["relation"] = marginal_relations(scores[PAIRS], pointed["head"])
@@ -107,17 +119,29 @@ class Network(nn.Module):
             pointed = {name: each for name, each in pointed.items() if name == "head"}
         return scores | pointed
 
-    def vectors(
-        self, pieces: Tensor, mask: Tensor, spans: Tensor, lengths: Tensor, shapes: Tensor, pos: Tensor | None = None
-    ) -> Tensor:
-        """Return the word vectors that the projections see: (batch, words, width)."""
-        vectors: Tensor = self.encoder(pieces, mask, spans, shapes)
+    def score_tasks(self, layers: Sequence[Tensor]) -> dict[str, Tensor]:
+        """Map the layers of word vectors to the scores of every further task."""
+        vectors = layers[-1] if self.task_layer is None else self.task_layer(layers)
+        return {name: head(vectors) for name, head in self.heads.items() if name not in TREE}
+
+    def layers(
+        self,
+        pieces: Tensor,
+        mask: Tensor,
+        spans: Tensor,
+        lengths: Tensor,
+        shapes: Tensor,
+        pos: Tensor | None = None,
+        known: Tensor | None = None,
+    ) -> list[Tensor]:
+        """Return the word vectors below the BiLSTM and after each of its layers: (batch, words, width) each."""
+        vectors: Tensor = self.encoder(pieces, mask, spans, shapes, *(() if known is None else (known,)))
         if pos is not None:
             vectors = torch.cat([vectors, self.pos(pos)], dim=-1)
-        vectors = self.dropout(vectors)
+        made = [self.dropout(vectors)]
         for layer in self.lstm:
-            vectors = self.dropout(layer(vectors, lengths))
-        return vectors
+            made.append(self.dropout(layer(made[-1], lengths)))
+        return made
 
 
 def head_sizes(config: ModelConfig, labels: Labels) -> dict[str, int]:
@@ -234,32 +258,51 @@ def pool(hidden: Tensor, spans: Tensor, how: str) -> Tensor:
 
 
 class Characters(nn.Module):
-    """Word vectors from character n-grams, learnt from the treebank alone; meant to be below a BiLSTM."""
+    """Word vectors from character n-grams, learnt from the treebank alone; meant to be below a BiLSTM.
 
-    def __init__(self, config: ModelConfig) -> None:
+    Some words may have a given vector too (`train --vectors`), which stays as it is.
+    """
+
+    known: Tensor
+
+    def __init__(self, config: ModelConfig, words: int = 0) -> None:
         super().__init__()
         width = config.char_width
         self.grams = nn.Embedding(config.char_buckets, width, padding_idx=0)
         nn.init.normal_(self.grams.weight, std=0.1)
         self.shape = nn.Embedding(SHAPES, width)
         nn.init.zeros_(self.shape.weight)
-        self.word_dropout = 0.25
+        self.word_dropout, self.gram_dropout = 0.25, 0.1
         self.hidden = nn.Sequential(
             nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
         )
         self.norm = nn.LayerNorm(width)
+        if words:
+            self.register_buffer("known", torch.zeros(1 + words, config.vector_width))  # the first: no given vector
+            self.from_known = nn.Linear(config.vector_width, width, bias=False)
 
-    def forward(self, pieces: Tensor, mask: Tensor, spans: Tensor, shapes: Tensor) -> Tensor:
+    def forward(
+        self, pieces: Tensor, mask: Tensor, spans: Tensor, shapes: Tensor, known: Tensor | None = None
+    ) -> Tensor:
         """Return word vectors: (batch, words, width)."""
         present = (pieces != 0).to(self.grams.weight.dtype)
         if self.training:
             # the whole word is the first n-gram; without it, the others must do, as for unknown words
             keep = torch.ones_like(present)
             keep[..., 0] = (torch.rand_like(present[..., 0]) >= self.word_dropout).to(present.dtype)
-            keep[..., 1:] = (torch.rand_like(present[..., 1:]) >= 0.1).to(present.dtype)
+            keep[..., 1:] = (torch.rand_like(present[..., 1:]) >= self.gram_dropout).to(present.dtype)
             present = present * keep
-        total = (present.unsqueeze(-2) @ self.grams(pieces)).squeeze(-2)
+            bags, weights = pieces.flatten(0, 1), present.flatten(0, 1)
+            # the same sum as below, faster; ONNX does not have it
+            sums = functional.embedding_bag(bags, self.grams.weight, mode="sum", per_sample_weights=weights)
+            total = sums.reshape(*pieces.shape[:2], -1)
+        else:
+            total = (present.unsqueeze(-2) @ self.grams(pieces)).squeeze(-2)
         vectors = total / present.sum(-1, keepdim=True).clamp(min=1.0).sqrt() + self.shape(shapes)
+        if known is not None:
+            if self.training:  # as for words without one
+                known = known * (torch.rand_like(present[..., 0]) >= self.word_dropout)
+            vectors = vectors + self.from_known(functional.embedding(known, self.known))
         return cast("Tensor", self.norm(vectors + self.hidden(vectors)))
 
 

@@ -121,13 +121,11 @@ class Pointer(nn.Module):
 class Pairs(nn.Module):
     """Scores of the relations of a word given each possible head, as in Dozat and Manning (2017)."""
 
-    WIDTH = 100
-
-    def __init__(self, inputs: int, relations: int, dropout: float) -> None:
+    def __init__(self, inputs: int, relations: int, dropout: float, width: int = 100) -> None:
         super().__init__()
-        self.word, self.head = (perceptron(inputs, self.WIDTH, dropout) for _ in range(2))
+        self.word, self.head = (perceptron(inputs, width, dropout) for _ in range(2))
         self.root = nn.Parameter(torch.zeros(inputs))
-        self.form = nn.Parameter(torch.zeros(self.WIDTH + 1, relations, self.WIDTH + 1))
+        self.form = nn.Parameter(torch.zeros(width + 1, relations, width + 1))
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         """Map (batch, words, inputs) to (batch, words, 1 + words, relations); the first head is the root."""

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.formats.files import lock
-from hexatagger.model.card import DataFile
+from hexatagger.model.card import DataFile, Part
 from hexatagger.model.config import Recipe
 from hexatagger.model.folder import CONFIG, LOCK, LOG, RUN, read_folder, read_json
 from hexatagger.model.labels import Labels, LabelSet
@@ -73,7 +74,9 @@ def check_labels(recipe: Recipe, folders: Sequence[LabelFolder]) -> Labels:
     missing = [task for task in recipe.model.tasks if task not in labels.tasks]
     if missing:
         raise ConfigError(f"the teacher does not predict {', '.join(missing)}: take it out of model.tasks")
-    return replace(labels, tasks={task: labels.tasks[task] for task in recipe.model.tasks}, pos=LabelSet([]))
+    return replace(
+        labels, tasks={task: labels.tasks[task] for task in recipe.model.tasks}, pos=LabelSet([]), words=LabelSet([])
+    )
 
 
 def check_output(out: Path, *, resume: bool) -> None:
@@ -99,7 +102,7 @@ def check_same(out: Path, recipe: Recipe, files: Sequence[DataFile]) -> None:
     if (out / RUN).is_file():
         with checking(str(out / RUN)):
             known = checked(read_json(out / RUN).get("files"), tuple[DataFile, ...], "files")
-        for part in ("train", "dev", "unlabelled", "teacher"):
+        for part in get_args(Part):
             old, new = ([each for each in group if each.part == part] for group in (known, files))
             if [each.sha256 for each in old] != [each.sha256 for each in new]:
                 first, second = (", ".join(each.name for each in group) or "none" for group in (old, new))

@@ -29,7 +29,7 @@ class Model(ModelFolder):
 
     def cutter(self) -> Pieces | Grams:
         """Return what cuts words into pieces for this model."""
-        return make_cutter(self.recipe.model, self.tokenizer, self.piece_config)
+        return make_cutter(self.recipe.model, self.tokenizer, self.piece_config, self.labels.words)
 
 
 def save_weights(weights: dict[str, Tensor], path: Path) -> None:

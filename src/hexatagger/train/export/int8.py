@@ -5,9 +5,12 @@ result. Here every row, the vector of one piece, has its own range: it is scaled
 the product with the 8-bit weights is exact in integers, and then both scales (of row and weight column) are applied.
 Embedding tables are stored in 8 bits with a scale per row.
 
-Products of activations with activations (attention) stay in 32 bits. Only standard ONNX operators are used.
+All other matrices, such as those of an LSTM, are stored in 8 bits with a scale per row and restored to 32 bits by
+nodes that depend on no input: ONNX Runtime computes these once, when it opens the network. Products of activations with
+activations (attention) stay in 32 bits. Only standard ONNX operators are used.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,18 +23,18 @@ LEAST = 1024  # smaller arrays stay as they are: there is nothing to gain
 # subtle: CPUs without VNNI add pairs of products in 16 bits, which overflow if both factors use 8 bits; weights of 7
 # bits fit, and the result is the same on all machines
 GREATEST_WEIGHT = 63
-GREATEST_EMBEDDING = 127
+GREATEST_STORED = 127
 
 Parts = tuple[NDArray[np.int8], NDArray[np.float32]]
 
 
 def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the network with linear layers and embeddings in 8 bits."""
+    """Return the network with linear layers and embeddings in 8 bits, and all other matrices stored in 8 bits."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
     graph = made.graph
-    parts = _quantized_weights(made)
-    nodes: list[NodeProto] = []
+    parts, stored = _quantized_weights(made)
+    nodes: list[NodeProto] = [node for name in stored for node in _restore(name)]
     rows: set[str] = set()  # activations that are quantised already
     for node in graph.node:
         if node.op_type == "MatMul" and node.input[1] in parts:
@@ -46,9 +49,9 @@ def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
     arrays: dict[str, NDArray[Any]] = {"rows.axis": np.array([-1], np.int64), "rows.zero": np.array(128, np.uint8)}
     for name, number in (("least", 1e-6), ("greatest", 127), ("step", 1 / 127), ("one", 1)):
         arrays[f"rows.{name}"] = np.array(number, np.float32)
-    for name, (whole, scale) in parts.items():
+    for name, (whole, scale) in (parts | stored).items():
         arrays |= {f"{name}.whole": whole, f"{name}.scale": scale}
-    kept = [each for each in graph.initializer if each.name not in parts]
+    kept = [each for each in graph.initializer if each.name not in parts and each.name not in stored]
     kept += [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     for field, values in ((graph.node, nodes), (graph.initializer, kept), (graph.value_info, [])):
         del field[:]
@@ -57,24 +60,33 @@ def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
     return made
 
 
-def _quantized_weights(model: onnx.ModelProto) -> dict[str, Parts]:
-    """Return integers and scales of every matrix that is used only as a factor, or only as a lookup table."""
+def _quantized_weights(model: onnx.ModelProto) -> tuple[dict[str, Parts], dict[str, Parts]]:
+    """Return integers and scales of every matrix: of factors and lookup tables, and of those that are only stored."""
     users: dict[str, set[str]] = {}
     for node in model.graph.node:
         for place, name in enumerate(node.input):
             users.setdefault(name, set()).add(f"{node.op_type} {place}")
-    found: dict[str, Parts] = {}
+    used: dict[str, Parts] = {}
+    stored: dict[str, Parts] = {}
     for each in model.graph.initializer:
-        if each.data_type != TensorProto.FLOAT or len(each.dims) != 2 or each.dims[0] * each.dims[1] < LEAST:
+        dims = list(each.dims)
+        rows = math.prod(dims[:-1])
+        if each.data_type != TensorProto.FLOAT or rows < 2 or dims[-1] < 2 or rows * dims[-1] < LEAST:
             continue
-        for axis, use, greatest in ((0, "MatMul 1", GREATEST_WEIGHT), (1, "Gather 0", GREATEST_EMBEDDING)):
-            if users.get(each.name) == {use}:
-                found[each.name] = _scaled(numpy_helper.to_array(each), axis=axis, greatest=greatest)
-    return found
+        array, use = numpy_helper.to_array(each), users.get(each.name)
+        if len(dims) == 2 and use == {"Gather 0"}:
+            used[each.name] = _scaled(array, axis=1, greatest=GREATEST_STORED)
+        elif np.isin(array, (0, 1)).all():  # says what goes with what: rounding its other factor would lose something
+            stored[each.name] = _scaled(array, axis=0, greatest=1)
+        elif len(dims) == 2 and use == {"MatMul 1"}:
+            used[each.name] = _scaled(array, axis=0, greatest=GREATEST_WEIGHT)
+        else:
+            stored[each.name] = _scaled(array, axis=-1, greatest=GREATEST_STORED)
+    return used, stored
 
 
 def _scaled(array: NDArray[np.float32], *, axis: int, greatest: int) -> Parts:
-    """Write an array as integers times a scale per column (axis 0) or per row (axis 1).
+    """Write an array as integers times a scale per column (axis 0) or per row (last axis).
 
     >>> whole, scale = _scaled(np.array([[1.0, -0.5], [0.6, 0.2]], np.float32), axis=0, greatest=63)
     >>> whole.tolist(), scale.shape
@@ -82,6 +94,14 @@ def _scaled(array: NDArray[np.float32], *, axis: int, greatest: int) -> Parts:
     """
     scale = np.maximum(np.abs(array).max(axis, keepdims=True), 1e-8) / greatest
     return np.rint(array / scale).astype(np.int8), scale.astype(np.float32)
+
+
+def _restore(name: str) -> list[NodeProto]:
+    """Restore a stored matrix to 32 bits, under its own name."""
+    return [
+        helper.make_node("Cast", [f"{name}.whole"], [f"{name}.number"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", [f"{name}.number", f"{name}.scale"], [name]),
+    ]
 
 
 def _quantize_rows(name: str) -> list[NodeProto]:

@@ -103,7 +103,7 @@ def to_onnx(model: Model) -> onnx.ModelProto:
     else:
         first = free = {0: batch, 1: pieces}
     shapes = {"pieces": first, "mask": free, "shapes": free, "lengths": {0: batch}}
-    shapes |= {"spans": {0: batch, 1: words}, "pos": {0: batch, 1: words}}
+    shapes |= {name: {0: batch, 1: words} for name in ("spans", "pos", "known")}
     with torch.no_grad():
         names = list(reduce_scores(model.network(**inputs), graph.get_buffer("roots")))
     return _traced(graph, inputs, names, (tuple(shapes[name] for name in inputs),))
@@ -146,12 +146,13 @@ class _Graph(nn.Module):
 
     def __init__(self, model: Model) -> None:
         super().__init__()
-        self.network = model.network
+        self.network, self.names = model.network, list(_example(model))
         self.register_buffer("roots", torch.tensor(model.labels.root_mask))
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Return what the parser needs: scores as they are, labels as 32-bit integers."""
-        reduced = reduce_scores(self.network(*inputs), self.get_buffer("roots"))
+        given = dict(zip(self.names, inputs, strict=True))
+        reduced = reduce_scores(self.network(**given), self.get_buffer("roots"))
         return tuple(each if each.is_floating_point() else each.to(torch.int32) for each in reduced.values())
 
 
