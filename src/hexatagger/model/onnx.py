@@ -23,8 +23,12 @@ def runtime() -> ModuleType:
     Its official builds keep an id of the machine in the home folder and report what is run.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # subtle: read once, at the first import
-    import onnxruntime
-
+    try:
+        import onnxruntime
+    except ImportError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # subtle: Ctrl-C while its C code is initialised
+            raise KeyboardInterrupt from None
+        raise
     return cast("ModuleType", onnxruntime)
 
 

@@ -11,6 +11,7 @@ from hexatagger.formats.files import temporary_folder, writing
 from hexatagger.formats.text import ud_text
 from hexatagger.model.card import Kept, Packaged, read_card, update_card
 from hexatagger.model.folder import (
+    FITS,
     NETWORK,
     NETWORK_INT8,
     RUNNING_FILES,
@@ -23,6 +24,7 @@ from hexatagger.model.folder import (
 from hexatagger.model.language import learn, write_profile
 from hexatagger.model.lemmas import collect_lemmas
 from hexatagger.model.registry import find_model
+from hexatagger.parsing.fit import count_fits, write_fits
 from hexatagger.parsing.load import load
 from hexatagger.scoring.breakdown import INFLECTED
 from hexatagger.scoring.evaluate import evaluate
@@ -64,9 +66,12 @@ def package(
             origin = segmented if name in SEGMENTER_FILES else source
             if (origin / name).is_file() and name not in set(_NETWORK.values()) - {network}:
                 shutil.copyfile(origin / name, trial / name)
-        tasks = read_folder(trial).recipe.model.tasks
-        if train and "lemma" in tasks:
-            write_lemmas(trial, collect_lemmas(train, tasks))
+        folder = read_folder(trial)
+        config = folder.recipe.model
+        if train and "lemma" in config.tasks:
+            write_lemmas(trial, collect_lemmas(train, config.tasks))
+        if train and config.relations == "tree" and "upos" in config.tasks:
+            write_fits(count_fits(train, folder.labels, config.lift), trial / FITS)
         parser = load(trial)
 
         def scores(parsed: Sequence[Sentence], *names: str) -> dict[str, float]:
