@@ -23,7 +23,7 @@ def export(model: Path, dev_files: tuple[Path, ...]) -> None:
     bits may cost at most 0.3 LAS on --dev. Without --dev only 32 bits are written. Needs the extra `train`.
 
     \b
-      hexatagger export models/en --dev dev.conllu
+      hexatagger export runs/mine --dev dev.conllu
     """
     with needs("train"):
         from hexatagger.train.export.onnx import export as run
@@ -46,7 +46,7 @@ def calibrate(model: str, dev_files: tuple[Path, ...], store: bool) -> None:
     judged with the temperatures of the other half.
 
     \b
-      hexatagger calibrate models/mine --dev dev.conllu
+      hexatagger calibrate runs/mine --dev dev.conllu
     """
     from hexatagger.model.registry import find_model
     from hexatagger.parsing.calibrate import calibrate as find
@@ -133,7 +133,7 @@ def info(model: str) -> None:
     \b
       hexatagger info
       hexatagger info fr
-      hexatagger info models/mine
+      hexatagger info runs/mine
     """
     from hexatagger.model.folder import README, read_file, read_folder
     from hexatagger.model.registry import find_model
