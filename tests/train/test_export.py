@@ -105,7 +105,7 @@ def test_training_and_running_read_the_same_column(graph: onnx.ModelProto, model
 def test_the_second_network_is_compared(
     broken: str, gold: list[Sentence], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = ModelConfig(char_width=8, char_buckets=50, hidden=12, relations="tree")
+    config = ModelConfig(char_width=8, char_buckets=50, hidden=12, head_scores=8, relations="tree")
     labels = collect_labels(gold, config)
     made = Model(tmp_path, Recipe(config), labels, network=Network(config, labels))
     for parameter in made.network.parameters():

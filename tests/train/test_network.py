@@ -99,12 +99,15 @@ OPTIONS = [
     ModelConfig(hidden=12, pointers=8, char_width=8, char_buckets=50),
     ModelConfig(hidden=12, pointers=8, relations="pairs", char_width=8, char_buckets=50),
     ModelConfig(relations="joint", lift="path", order="right", char_width=8, char_buckets=50),
+    ModelConfig(hidden=12, head_scores=8, relations="tree", char_width=8, char_buckets=50),
     ModelConfig(pos="upos", pos_width=4, tasks=("upos", "xpos", "feats", "lemma"), char_width=8, char_buckets=50),
     ModelConfig(tasks=("upos", "feats"), feats="attributes", task_hidden=6, lstm_layers=1, lstm_width=4, char_width=8),
 ]
 
 
-@pytest.mark.parametrize("config", OPTIONS, ids=["lstm", "hidden", "pointers", "pairs", "joint", "pos", "attributes"])
+@pytest.mark.parametrize(
+    "config", OPTIONS, ids=["lstm", "hidden", "pointers", "pairs", "joint", "tree", "pos", "attributes"]
+)
 def test_options_of_characters(config: ModelConfig, treebank: list[Sentence]) -> None:
     model = make_model(config, treebank)
     model.network.eval()

@@ -54,6 +54,8 @@ class ModelConfig:
     pointers: int = 0
     """Extension: width of supervised attention below that layer; 0: none. A word attends to its head, the gap between
     two words to its arc and to the gap above it in the binary head tree."""
+    head_scores: int = 0
+    """Extension: width of scores of heads that only rerank trees, where there are no `pointers`; 0: none."""
     piece_dropout: float = 0.0
     """Share of the pieces that are hidden from a pretrained encoder in training, against overfitting."""
     relations: Literal["separate", "joint", "pairs", "tree"] = "separate"
@@ -87,7 +89,12 @@ class ModelConfig:
     @property
     def char_window(self) -> int:
         """Words that are read at once ("characters" only); fewer with pointers, which are quadratic."""
-        return 400 if self.pointers else 2000
+        return 400 if self.scores_heads else 2000
+
+    @property
+    def scores_heads(self) -> bool:
+        """Say whether the network scores heads, so that trees are reranked and probabilities take a chart."""
+        return self.pointers > 0 or self.head_scores > 0
 
     def __post_init__(self) -> None:
         check_fields("model", self)
@@ -100,10 +107,12 @@ class ModelConfig:
         )
         check_range("model", self, "char_buckets", least=2)
         check_range("model", self, "vector_words", "vector_width", least=1)
-        check_range("model", self, "depth", "lstm_layers", "hidden", "pointers", "task_hidden")
+        check_range("model", self, "depth", "lstm_layers", "hidden", "pointers", "head_scores", "task_hidden")
         check_range("model", self, "dropout", "piece_dropout", most=0.99)
         if self.pointers and not self.hidden:
             raise ConfigError("model.pointers needs a hidden layer above it: set model.hidden too, or pointers to 0")
+        if self.pointers and self.head_scores:
+            raise ConfigError("model.pointers have scores of heads already: set model.head_scores to 0")
         if self.relations == "pairs" and not self.pointers:
             raise ConfigError("model.relations 'pairs' needs to know the heads: set model.pointers too, or 'separate'")
 

@@ -218,7 +218,7 @@ def calibrate(parser: Parser, gold: Sequence[Sentence]) -> Calibration:
     gold = [sentence for sentence in gold if len(sentence)]
     if not gold:
         raise ConfigError("there are no sentences to calibrate with: name a file that has some")
-    if parser.config.pointers:
+    if parser.config.scores_heads:
         gold = [gold[number] for number in _thinned(range(len(gold)), gold, 3 * _CHARTED)]
     predictions, labels, scheme = parser.predict(gold), parser.labels, parser.config.lift
     fitted = sum(len(gold[number]) for number in _fitted_on(predictions, gold))

@@ -53,7 +53,7 @@ def _seconds(task: ParseTask, sentences: Sequence[Sentence], parser: Parser) -> 
     seconds = 0.0
     for sentence, known in task.pairs(sentences):
         words, spans = len(sentence), len(known.spans) if known else 0
-        pointers = more and parser.config.pointers > 0 and words <= EXACT_HEADS
+        pointers = more and parser.config.scores_heads and words <= EXACT_HEADS
         work = chart_cost(words, known, k=k, probabilities=more, head_scores=pointers, root=root)
         if work:  # measured: seconds per unit, per chart and word, and per chart, word and span
             seconds += work * (2.2e-9 + (1.1e-4 + spans * (1.3e-5 + 1.8e-9 * words**2)) / words**3)

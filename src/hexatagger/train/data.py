@@ -112,7 +112,7 @@ def encode(sentence: Sentence, config: ModelConfig, labels: Labels, pieces: Piec
 
 def tree_targets(heads: Sequence[int], tags: Sequence[int], config: ModelConfig) -> dict[str, Numbers]:
     """Return the targets that say where arcs go, for pointers and for relations given the tree."""
-    if not config.pointers and config.relations != "tree":
+    if not config.scores_heads and config.relations != "tree":
         return {}
     return {"head": np.array(heads, np.int64)} | (arcs_of_gaps(tags) if config.pointers else {})
 

@@ -63,6 +63,9 @@ class Network(nn.Module):
             self.around = Pointers(width, config.pointers, config.hidden, config.dropout)
         elif config.hidden:
             self.around = HiddenLayer(width, config.hidden, config.dropout)
+        self.head: Pointer | None = None
+        if config.head_scores:
+            self.head = Pointer(width, width, config.head_scores, config.dropout, looks=False)
         above = self.around.width if self.around else width
         sizes = head_sizes(config, labels)
         self.pairs: Pairs | None = None
@@ -109,6 +112,8 @@ class Network(nn.Module):
         tree, pointed = vectors, dict[str, Tensor]()
         if self.around is not None:
             tree, pointed = self.around(vectors, lengths)
+        if self.head is not None:
+            pointed = {"head": self.head.score(vectors, vectors, lengths, itself=False)}
         scores = {name: head(tree) for name, head in self.heads.items() if name in TREE}
         if self.pairs is not None:
             scores[PAIRS] = self.pairs(vectors, lengths)

@@ -83,15 +83,19 @@ class Pointers(nn.Module):
 
 
 class Pointer(nn.Module):
-    """Biaffine attention with one head, as in Dozat and Manning (2017): to one of the others or to none."""
+    """Biaffine attention with one head, as in Dozat and Manning (2017): to one of the others or to none.
+
+    Without `looks` there are scores only: nothing is made of what is attended to.
+    """
 
     SIDES = 3  # left, right, nowhere
     LOWEST = -8.0  # floor for log-probabilities
 
-    def __init__(self, places: int, others: int, width: int, dropout: float) -> None:
+    def __init__(self, places: int, others: int, width: int, dropout: float, *, looks: bool = True) -> None:
         super().__init__()
         self.place, self.other = perceptron(places, width, dropout), perceptron(others, width, dropout)
-        self.own, self.value = perceptron(places, width, dropout), perceptron(others, width, dropout)
+        if looks:
+            self.own, self.value = perceptron(places, width, dropout), perceptron(others, width, dropout)
         self.none = nn.Parameter(torch.zeros(others))
         self.form = nn.Parameter(torch.zeros(width + 1, width))
 
