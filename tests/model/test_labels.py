@@ -52,3 +52,10 @@ def test_roots() -> None:
 def test_broken_files(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         Labels.from_json(text)
+
+
+@pytest.mark.parametrize("script", ["lowerr\t0\t\t0\t", "lower\tx\t\t0\t", "lower\t0"])
+def test_a_script_that_is_none(script: str) -> None:
+    text = Labels(LabelSet(["root"]), tasks={"lemma": LabelSet(["keep\t0\t\t0\t", script])}).to_json()
+    with pytest.raises(FormatError, match=r"'task.lemma' has .*, not a lemma script"):
+        Labels.from_json(text)

@@ -119,7 +119,7 @@ class Labels:
             for script in values.get("task.lemma", ()):
                 try:
                     apply_script("a", script)
-                except (IndexError, ValueError):
+                except (LookupError, ValueError):
                     raise ConfigError(f"label set 'task.lemma' has {script!r}, not a lemma script") from None
         sets = {name: LabelSet(strings) for name, strings in values.items()}
         tasks = {name.removeprefix("task."): each for name, each in sets.items() if name.startswith("task.")}

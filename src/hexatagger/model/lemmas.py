@@ -106,7 +106,7 @@ class Lemmas:
             kind, _, key, *fields = line.split("\t")
             try:
                 part.add(kind, key, fields)
-            except (IndexError, ValueError):
+            except (LookupError, ValueError):
                 raise self._broken(number, line) from None
         return part
 
