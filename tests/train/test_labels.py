@@ -2,7 +2,8 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,6 +18,10 @@ from hexatagger.cli.label import label as command
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import ModelConfig, Recipe
+from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.parsing.parser import Parser
+from hexatagger.parsing.predictions import Prediction
+from hexatagger.sentence import Sentence
 from hexatagger.tags import from_heads
 from hexatagger.train.data import Example
 from hexatagger.train.job import Job, train
@@ -24,11 +29,9 @@ from hexatagger.train.label import Progress, ask, label
 from hexatagger.train.labels import Labelled, read_label_folder, read_labels, read_shard, teach, write_shard
 from tiny import RECIPE, write_treebank
 
-POINTERS = ("model.hidden=32", "model.pointers=16")
-
 
 def make_job(treebank: Path, out: Path, *settings: str, **rest: Any) -> Job:
-    recipe = Recipe.from_toml(RECIPE).with_settings(["training.epochs=30", *settings])
+    recipe = Recipe.from_toml(RECIPE).with_settings(["training.epochs=40", *settings])
     return Job(recipe=recipe, train=[treebank], dev=[treebank], out=out, **rest)
 
 
@@ -37,8 +40,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two teachers and the treebank that they know by heart, without and with its trees."""
     place = tmp_path_factory.mktemp("teachers")
     treebank = write_treebank(place)
-    train(make_job(treebank, place / "one", *POINTERS))
-    train(make_job(treebank, place / "two", *POINTERS, "training.seed=2", "model.relations=pairs"))
+    train(make_job(treebank, place / "one"))
+    train(make_job(treebank, place / "two", "training.seed=2"))
     words = [" ".join(form.replace(" ", "\u00a0") for form in each.forms) for each in read_conllu(treebank)]
     (place / "words.txt").write_text("".join(f"{line}\n" for line in words))
     return place
@@ -114,6 +117,33 @@ def test_labelling_goes_on_where_it_stopped(place: Path, tmp_path: Path) -> None
     shard.unlink()
     with pytest.raises(FormatError, match=r"00000\.npz: is missing"):
         read_label_folder(tmp_path / "labels")
+
+
+def test_heads_are_averaged_and_rerank_the_trees() -> None:
+    """Three words: the tags of both teachers prefer the head 1 of the last word, the heads of both the head 2."""
+
+    def prediction(head: float) -> Prediction:
+        heads = np.log(np.array([[0.98, 0.0, 0.01, 0.01], [0.01, 0.98, 0.0, 0.01], [0.01, 1 - head, head, 0.0]]) + 1e-4)
+        relations = np.log(np.array([[[0.8, 0.1, 0.1]], [[0.1, 0.8, 0.1]], [[0.1, 0.1, 0.8]]]))
+        leaf = np.log(np.array([[0.99, 0.01], [0.4, 0.6], [0.01, 0.99]]))
+        internal = np.log(np.array([[0.97, 0.01, 0.01, 0.01], [0.49, 0.01, 0.49, 0.01], [0.25, 0.25, 0.25, 0.25]]))
+        none = np.zeros((3, 1), np.int64)
+        return Prediction(leaf, internal, none, none, relations=relations, head=heads)
+
+    teacher = cast("Parser", SimpleNamespace(labels=Labels(LabelSet(["root", "a", "b"]))))
+
+    def asked(*predictions: Prediction) -> list[int]:
+        teachers = []
+        for each in predictions:
+            teachers.append(SimpleNamespace(labels=teacher.labels, predict=lambda _, each=each: [each]))
+        [found] = ask(cast("list[Parser]", teachers), [Sentence.from_words(["x", "y", "z"])])
+        assert found.arrays["relation"].tolist() == [0, 1, 2]
+        return list(found.arrays["head"].tolist())
+
+    sure, unsure = prediction(0.99), prediction(0.3)
+    assert asked(sure, sure) == [0, 1, 2]
+    assert asked(unsure, unsure) == [0, 1, 1]
+    assert asked(sure, unsure) == [0, 1, 2]  # the mean of both is 0.645
 
 
 def test_a_sample_is_random_and_the_same_each_time(place: Path, tmp_path: Path) -> None:
