@@ -66,12 +66,12 @@ def package(
             origin = segmented if name in SEGMENTER_FILES else source
             if (origin / name).is_file() and name not in set(_NETWORK.values()) - {network}:
                 shutil.copyfile(origin / name, trial / name)
-        folder = read_folder(trial)
-        config = folder.recipe.model
+        read = read_folder(trial)
+        config = read.recipe.model
         if train and "lemma" in config.tasks:
             write_lemmas(trial, collect_lemmas(train, config.tasks))
         if train and config.relations == "tree" and "upos" in config.tasks:
-            write_fits(count_fits(train, folder.labels, config.lift), trial / FITS)
+            write_fits(count_fits(train, read.labels, config.lift), trial / FITS)
         parser = load(trial)
 
         def scores(parsed: Sequence[Sentence], *names: str) -> dict[str, float]:
