@@ -4,10 +4,10 @@
 #     recipes/en.sh UD_English-EWT MINILM MPNET TEXT OUT [WORDS]
 #
 # MINILM and MPNET are folders or Hugging Face names (all-MiniLM-L6-v2 and all-mpnet-base-v2 of sentence-transformers).
-# TEXT is a file of raw text, one paragraph per line (.gz and .xz too), of which a random sample of WORDS is used (default
-# 1,000,000). Two large models are trained, both label the text and the treebank, and the small models learn from these
-# labels. What is begun goes on where it stopped when the same command is given again. The models are left in OUT/en and
-# OUT/en-fast. A CPU with avx512_bf16 or AMX is 1.5 times as fast with PRECISION=bf16.
+# TEXT is a file of raw text, one paragraph per line (.gz and .xz too). A random sample of WORDS is used (default
+# 1,000,000). Two large models are trained and label the text and the treebank, and the small models learn from these
+# labels. If it is stopped, the same command continues it. The models are OUT/en and OUT/en-fast. CPUs with avx512_bf16
+# or AMX are 1.5 times as fast with PRECISION=bf16.
 set -euo pipefail
 [[ $# == 5 || $# == 6 ]] || { sed -n '2,11s/^# \?//p' "$0"; exit 1; }
 recipes=$(dirname "$0") treebank=$1 minilm=$2 mpnet=$3 text=$4 out=$5 words=${6:-1000000}

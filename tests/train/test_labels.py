@@ -199,6 +199,9 @@ def test_a_student_must_fit_its_teachers(place: Path, tmp_path: Path) -> None:
     (tmp_path / "small.txt").write_text("a\n")
     with pytest.raises(ConfigError, match="no sentence of 2 to 100 words"):
         label([place / "one"], [tmp_path / "small.txt"], tmp_path / "none", source="words")
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(ConfigError, match=r"small\.txt is a file: name a folder"):
+        label([place / "one"], [place / "words.txt"], tmp_path / "small.txt", source="words")
     train(make_job(treebank, tmp_path / "poor", "training.epochs=1", "model.tasks=['upos']"))
     with pytest.raises(ConfigError, match="poor has other labels than"):
         label([place / "one", tmp_path / "poor"], [place / "words.txt"], tmp_path / "none", source="words")

@@ -252,7 +252,7 @@ def test_a_relation_marginal_relations() -> None:
 
 def test_the_best_relation_to_a_head_is_a_roots_or_none_of_these() -> None:
     pairs = torch.tensor([[[[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]]]])
-    scores = {"leaf": torch.zeros(1, 1, 2), "internal": torch.zeros(1, 1, 4), "relation": torch.zeros(1, 1, 3)}
+    scores = {"leaf": torch.zeros(1, 1, 2), "internal": torch.zeros(1, 1, 4), "head": torch.zeros(1, 1, 2)}
     for roots, expected in (([True, False, False], [0, 2]), ([False, True, False], [1, 0]), ([False] * 3, [0, 0])):
         found = reduce_scores({**scores, "pairs": pairs}, torch.tensor(roots))["pairs"]
         assert found.tolist() == [[expected]]

@@ -1,4 +1,4 @@
-"""`hexatagger label`: what large models say about text, for a smaller model to learn from."""
+"""`hexatagger label`: let large models label text, so that a smaller model can learn from it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,8 +39,8 @@ def label(
     """Label the sentences of FILE... with one or more trained models, for hexatagger train --labels.
 
     A small model that learns from the labels of larger ones, over much more text than the treebank has, is better than
-    one that learns from the treebank alone. The sentences of the treebank can be labelled too: training joins what the
-    larger models say about them with the gold trees. If labelling is stopped, the same command goes on with it.
+    one that learns from the treebank alone. Label the sentences of the treebank too: training combines these labels
+    with the gold trees. If labelling is stopped, the same command continues it.
 
     \b
       hexatagger label --teacher large --out labels/text text.txt.gz --words 1000000 --workers 2
@@ -61,5 +61,5 @@ def label(
             done = run(teachers, files, out, source=source, words=words, seed=seed, workers=workers, report=report)
         except KeyboardInterrupt:
             progress.stop()
-            raise click.ClickException("stopped; go on with the same command") from None
-    click.echo(f"{out}: {done.words:,} words in {done.shards:,} shards", err=True)
+            raise click.ClickException("stopped; the same command continues it") from None
+    click.echo(f"{out}: {done.words:,} words in {done.shards:,} shard{'s' * (done.shards > 1)}", err=True)

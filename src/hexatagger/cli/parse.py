@@ -82,7 +82,6 @@ def parse(
             raise ConfigError(f"TEXT: {byte}; convert it, or use a UTF-8 terminal")
     from hexatagger.model.registry import AUTO
     from hexatagger.parsing.options import ParseOptions
-    from hexatagger.segment.segmenter import read_plain
 
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
     chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
@@ -96,6 +95,8 @@ def parse(
     def read(parser: "Parser", stream: "Iterator[str] | Iterator[Sentence]") -> "Iterator[Sentence]":
         if source in ("conllu", "conllx"):
             return cast("Iterator[Sentence]", stream)
+        from hexatagger.segment.segmenter import read_plain  # here: its imports would delay opening the network
+
         return read_plain(cast("Iterator[str]", stream), source, lambda: parser.segmenter)
 
     def parsed_by(parser: "Parser", sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":

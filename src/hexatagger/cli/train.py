@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "--labels",
     type=FOLDER,
     multiple=True,
-    help="What larger models say about sentences, made by hexatagger label, is learnt too (distillation); repeatable.",
+    help="Folder of labels by larger models, made by hexatagger label, to learn from (distillation); repeatable.",
 )
 @click.option(
     "--vectors",

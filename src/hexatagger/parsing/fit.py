@@ -93,14 +93,12 @@ def fit_deprels(scores: Costs, heads: Sequence[NDArray[np.integer]], upos: Numbe
     `scores` are log-probabilities of deprels given the tree; those of deprels that are not allowed are the least.
     """
     sizes = [len(tree) for tree in heads]
-    first = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)  # the place of each word's first word of its sentence
+    first = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)  # where the sentence of each word begins
     local, places = np.concatenate(heads), np.arange(len(scores))
     below = local > 0
     above = np.where(below, first + local - 1, -1)
-    right = above > places
-    tags = fits.word.shape[1]
     base = np.maximum(scores, -100.0) + WEIGHT * fits.word.T[upos]
-    base += WEIGHT * fits.arc.T[np.where(below, 2 * upos[above] + right, 2 * tags)]
+    base += WEIGHT * fits.arc.T[_arcs(above + 1, upos, fits.word.shape[1])]
     chosen: Numbers = base.argmax(1)
     children, parents = np.flatnonzero(below), above[below]
     order = np.argsort(parents, kind="stable")

@@ -98,10 +98,11 @@ class OnnxNetwork:
     def finish(self, started: Started) -> list[Prediction]:
         """Return the Predictions for sentences that were started; the caller runs the network too."""
         found: list[list[tuple[Window, Prediction]]] = [[] for _ in started.sentences]
+        decide: Decide | None = None if self._deprels is None else self.decide
         for batch, outputs in zip(started.batches, started.work.results(), strict=True):
             for row, (number, window) in enumerate(batch):
                 arrays = {name: each[row, : len(window)] for name, each in outputs.items()}
-                found[number].append((window, Prediction.of(arrays, self._decide, self._fits)))
+                found[number].append((window, Prediction.of(arrays, decide, self._fits)))
         return [stitch(parts) if parts else Prediction.empty(self.config, self.labels) for parts in found]
 
     def _run(self, sentences: Sequence[Sentence], deprels: bool, batch: Batch) -> Arrays:
@@ -148,10 +149,6 @@ class OnnxNetwork:
             message = f"has {found.shape[1]} scores per word for {len(self.labels.relations)} labels"
             raise FormatError(message, source=source)
         return found
-
-    @property
-    def _decide(self) -> Decide | None:
-        return None if self._deprels is None else self.decide
 
     def _check_width(self, name: str, width: int) -> None:
         """Raise FormatError if an output does not have one score per label."""

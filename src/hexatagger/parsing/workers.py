@@ -10,12 +10,12 @@ import multiprocessing
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from hexatagger.errors import HexataggerError
 from hexatagger.model.threads import allowed_cores
@@ -41,12 +41,8 @@ def parse_parallel(
 
     `threads` is the number of threads of each process; by default the processes share the allowed cores.
     """
-    threads = threads or allowed_cores(workers)
-    context = multiprocessing.get_context("spawn")  # subtle: a fork would copy the locks of onnxruntime's threads
-    watched, held = context.Pipe(duplex=False)  # the workers watch one end, and end when this process closes the other
-    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(model, precision, threads, watched))
     waiting: deque[Future[list[Sentence]]] = deque()
-    try:
+    with worker_pool(workers, _load, model, precision, threads or allowed_cores(workers)) as pool:
         stream = iter(sentences)
         while chunk := list(itertools.islice(stream, _CHUNK)):
             waiting.append(pool.submit(_parse, chunk, options))
@@ -54,6 +50,16 @@ def parse_parallel(
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
+
+
+@contextlib.contextmanager
+def worker_pool(workers: int, prepare: Callable[..., None], *arguments: Any) -> Iterator[ProcessPoolExecutor]:
+    """Open a pool of processes, each of which calls `prepare` first; they end with this process, however that ends."""
+    context = multiprocessing.get_context("spawn")  # subtle: a fork would copy the locks of onnxruntime's threads
+    watched, held = context.Pipe(duplex=False)  # the workers watch one end, and end when this process closes the other
+    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(watched, prepare, arguments))
+    try:
+        yield pool
     except BrokenProcessPool:
         raise HexataggerError("a worker process died, perhaps for lack of memory: use fewer --workers") from None
     finally:
@@ -62,12 +68,11 @@ def parse_parallel(
         held.close()
 
 
-def _start(model: str | Path, precision: Precision, threads: int, parent: Connection) -> None:
-    global _parser
+def _start(parent: Connection, prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # whoever reads the output must not wait for a worker
-    _parser = load(model, precision=precision, threads=threads)
+    prepare(*arguments)
 
 
 def _end_with(parent: Connection) -> None:
@@ -75,6 +80,11 @@ def _end_with(parent: Connection) -> None:
     with contextlib.suppress(EOFError, OSError):
         parent.recv_bytes()
     os._exit(1)
+
+
+def _load(model: str | Path, precision: Precision, threads: int) -> None:
+    global _parser
+    _parser = load(model, precision=precision, threads=threads)
 
 
 def _parse(sentences: list[Sentence], options: ParseOptions) -> list[Sentence]:

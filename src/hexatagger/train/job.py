@@ -53,7 +53,7 @@ class Job:
     resume: bool = False
     """Go on with the run in `out`, from its last checkpoint."""
     labels: Sequence[Path] = ()
-    """Folders of what teachers say about sentences, see `labels`: those of the treebank learn it too, others only."""
+    """Folders of labels by teachers, see `labels`. Sentences of the treebank have gold trees beside them."""
     vectors: Path | None = None
     """Word vectors as an input beside n-grams, in the usual text format."""
     export: bool = True

@@ -1,16 +1,15 @@
 """Label sentences with one or more teachers, for a smaller model to learn from: see `labels` for the files.
 
-The teachers' exported networks do it, 8-bit ones if there are any: several times as fast as torch. What a student
-learns is better than the teachers' raw scores: the marginal probabilities of tags over legal sequences, and the tree
-that the teachers would give, reranked if they have pointers.
+The teachers run as exported networks, in 8 bits if they have such: several times as fast as torch. A student learns
+more than their raw scores: the marginal probabilities of tags over legal sequences, and the teachers' best tree, which
+is reranked if they have pointers.
 """
 
 import itertools
-import multiprocessing
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -23,14 +22,16 @@ from hexatagger.errors import ConfigError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.formats.files import read_text
 from hexatagger.model.card import DataFile
-from hexatagger.model.folder import LABELS, network_file, read_json, write_file, write_json
+from hexatagger.model.folder import LABELS, ModelFolder, network_file, read_folder, read_json, write_file, write_json
 from hexatagger.parsing.choose import best_trees
 from hexatagger.parsing.load import load
 from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.predictions import Prediction, tag_scores
+from hexatagger.parsing.workers import worker_pool
 from hexatagger.segment.segmenter import read_plain
 from hexatagger.sentence import Sentence
-from hexatagger.train.labels import TASKS, TEACHERS, Arrays, Labelled, shard_name, write_shard
+from hexatagger.train import preflight
+from hexatagger.train.labels import TASKS, TEACHERS, Arrays, Labelled, read_label_folder, shard_name, write_shard
 from hexatagger.tree import fits_head
 
 Item = TypeVar("Item")
@@ -38,6 +39,7 @@ Source = Literal["text", "lines", "words", "conllu"]
 _SHARD = 20_000  # words in a shard
 _SHORTEST, _LONGEST = 2, 100  # words in a sentence; what is longer is seldom one
 _RELATIONS = 4  # the most probable relations of a word that are kept
+_SHARED = ("order", "lift", "tasks")  # settings of the network that teachers have in common
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +68,29 @@ def label(
     """
     if not teachers or not files:
         raise ConfigError("nothing to do: name at least one teacher and one file")
-    parser = load(teachers[0], threads=1)
-    _check_alike(teachers)
+    first = _check_alike(teachers)
     described = {
-        "order": parser.config.order,
-        "lift": parser.config.lift,
+        "order": first.recipe.model.order,
+        "lift": first.recipe.model.lift,
         "teachers": [asdict(DataFile.read("teacher", network_file(each, "auto"), name=each.name)) for each in teachers],
         "files": [asdict(DataFile.read("unlabelled", file)) for file in files],
         "sample": [words, seed] if words else [],
     }
-    out.mkdir(parents=True, exist_ok=True)
+    preflight.check_folder(out)
     if (out / TEACHERS).is_file():
         begun = read_json(out / TEACHERS)
         if changed := [name for name, value in described.items() if begun.get(name) != value]:
             raise ConfigError(f"{out} has labels made with other {' and '.join(changed)}: name another folder")
-    else:
-        write_file(out / LABELS, parser.labels.to_json())
-        write_json(out / TEACHERS, described)
+        if "shards" in begun:
+            return Progress(len(read_label_folder(out).shards), begun["words"])
     done = Progress(0, 0)
-    context = multiprocessing.get_context("spawn")
     waiting: deque[tuple[int, Future[None]]] = deque()
-    with ProcessPoolExecutor(workers, context, initializer=_start, initargs=(teachers,)) as pool:
-        for number, shard in enumerate(_shards(_sentences(parser, files, source, words, seed), words)):
+    with worker_pool(workers, _load, teachers) as pool:
+        for number, shard in enumerate(_shards(_sentences(teachers[0], files, source, words, seed), words)):
+            if number == 0:  # now it is sure that there is something to label
+                out.mkdir(parents=True, exist_ok=True)
+                write_file(out / LABELS, first.labels.to_json())
+                write_json(out / TEACHERS, described)
             size, place = sum(map(len, shard)), out / shard_name(number)
             if place.is_file():
                 done = Progress(done.shards + 1, done.words + size)
@@ -112,18 +115,19 @@ def _finished(waiting: "deque[tuple[int, Future[None]]]", done: Progress) -> Pro
     return Progress(done.shards + 1, done.words + size)
 
 
-def _check_alike(teachers: Sequence[Path]) -> None:
-    """Raise ConfigError unless all teachers predict the same labels in the same way."""
-    first, *rest = [load(each, threads=1) for each in teachers]
-    if first.config.relations == "joint":
-        raise ConfigError(f"{teachers[0]} has relations = 'joint': a teacher must predict relations separately")
-    for path, other in zip(teachers[1:], rest, strict=True):
-        same = [getattr(first.config, name) == getattr(other.config, name) for name in ("order", "lift", "tasks")]
-        if not all(same) or first.labels != other.labels or other.config.relations == "joint":
-            raise ConfigError(f"{path} has other labels than {teachers[0]}: train both on the same treebank")
+def _check_alike(teachers: Sequence[Path]) -> ModelFolder:
+    """Return the first teacher; raise ConfigError unless all teachers predict the same labels in the same way."""
+    first, *rest = map(read_folder, teachers)
+    if first.recipe.model.relations == "joint":
+        raise ConfigError(f"{first.path} has relations = 'joint': a teacher must predict relations separately")
+    for other in rest:
+        ours, theirs = ([getattr(each.recipe.model, name) for name in _SHARED] for each in (first, other))
+        if ours != theirs or first.labels != other.labels or other.recipe.model.relations == "joint":
+            raise ConfigError(f"{other.path} has other labels than {first.path}: train both on the same treebank")
+    return first
 
 
-def _sentences(parser: Parser, files: Sequence[Path], source: Source, words: int, seed: int) -> Iterator[Sentence]:
+def _sentences(teacher: Path, files: Sequence[Path], source: Source, words: int, seed: int) -> Iterator[Sentence]:
     """Read sentences, in random order if only some of them are wanted."""
     if source == "conllu":
         given = itertools.chain.from_iterable(map(read_conllu, files))
@@ -133,7 +137,7 @@ def _sentences(parser: Parser, files: Sequence[Path], source: Source, words: int
     if words:
         lines = _shuffled((line for line in lines if line.strip()), seed)
         lines = (f"{line}\n" for line in lines) if source == "text" else lines
-    yield from read_plain(lines, source, lambda: parser.segmenter)
+    yield from read_plain(lines, source, lambda: load(teacher, threads=1).segmenter)
 
 
 def _shuffled(items: Iterable[Item], seed: int) -> list[Item]:
@@ -163,7 +167,7 @@ def _shards(sentences: Iterable[Sentence], words: int) -> Iterator[list[list[str
 _parsers: list[Parser]  # the teachers of this process
 
 
-def _start(teachers: Sequence[Path]) -> None:
+def _load(teachers: Sequence[Path]) -> None:
     global _parsers
     _parsers = [load(each, threads=1) for each in teachers]
 
@@ -173,7 +177,7 @@ def _label(sentences: Sequence[Sequence[str]], place: Path) -> None:
 
 
 def ask(teachers: Sequence[Parser], sentences: Sequence[Sentence]) -> list[Labelled]:
-    """Return what the teachers together say about sentences."""
+    """Return the labels that the teachers together give to sentences."""
     found = [teacher.predict(sentences) for teacher in teachers]
     roots = np.array(teachers[0].labels.root_mask)
     # One teacher's relations may depend on the tree; several have only the probabilities of relations in common.

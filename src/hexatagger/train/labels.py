@@ -1,4 +1,4 @@
-"""What teachers say about sentences without trees, in files: `hexatagger label` writes them, training reads them.
+"""Labels that teacher models give to sentences, in files: `hexatagger label` writes them, training reads them.
 
 Knowledge distillation (Hinton, Vinyals and Dean 2015): a small network learns more from the probabilities that large
 ones give to all labels than from one label alone, and it can learn them from any text. Several teachers are averaged.
@@ -42,7 +42,7 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(slots=True)
 class Labelled:
-    """A sentence with what the teachers say: the arrays of a shard, for its words."""
+    """A sentence with its labels: the arrays of a shard, for its words."""
 
     forms: tuple[str, ...]
     arrays: Arrays
@@ -124,7 +124,7 @@ def read_labels(shards: Iterable[Path], *, words: int = 0) -> list[Labelled]:
 
 
 def teach(example: Example, labelled: Labelled, config: ModelConfig, *, heads: Iterable[str], trees: float) -> None:
-    """Add what the teachers say to an example: soft tags and, without gold, the tree that pointers and relations need.
+    """Add the teachers' labels to an example: soft tags and, without gold, the tree that pointers and relations need.
 
     `heads` are the projections that learn from teachers; `trees` is how much the teachers' best tree counts, beside the
     probabilities of its tags.

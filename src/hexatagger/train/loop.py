@@ -151,7 +151,7 @@ def fit(
 
 
 def _gold(examples: Sequence[Example]) -> list[Example]:
-    """Return the examples of the treebank without what a teacher says about them."""
+    """Return the examples of the treebank, without the labels of teachers."""
     return [replace(example, soft={}) for example in examples if "internal" in example.targets]
 
 

@@ -15,7 +15,7 @@ from torch.nn import functional
 from hexatagger.model.config import TrainConfig
 from hexatagger.train.data import IGNORE, Batch
 from hexatagger.train.network import GIVEN, JOINT, TREE
-from hexatagger.train.pointers import PAIRS, POINTERS, given_head
+from hexatagger.train.pointers import PAIRS, POINTERS, given_head, marginal_relations
 
 _NEVER = -1e9  # subtle: −inf would make NaN of the gradients
 
@@ -25,8 +25,8 @@ def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) 
     total = next(iter(scores.values())).new_zeros((), dtype=torch.float32)
     legal = _legal_rows(batch) if config.loss == "legal" else None
     for name, values in scores.items():
-        column = "relation" if name == GIVEN else name
-        if column not in batch.targets:  # pairs are part of "relation"; a teacher may not predict a task
+        column = "relation" if name in (GIVEN, PAIRS) else name
+        if column not in batch.targets:  # a teacher may not predict a task
             continue
         values = values.float()
         weight = 1.0 if name in TREE else config.pointer_weight if name in POINTERS else config.task_weight
@@ -36,14 +36,14 @@ def total_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfig) 
         if legal is not None and name in ("leaf", "internal", JOINT):
             targets = targets.masked_fill(legal.unsqueeze(1), IGNORE)  # counted below
         known = values
-        if name == "relation" and PAIRS in scores:
-            head = batch.targets["head"]
-            known = given_head(scores[PAIRS].float(), head.clamp(min=0))
-            targets = targets.masked_fill(head == IGNORE, IGNORE)
-        if name == GIVEN:
+        if name in (GIVEN, PAIRS):
             outside = batch.targets["head"] == IGNORE
             targets = targets.masked_fill(outside, IGNORE)
-            soft = soft and (soft[0], soft[1] * ~outside.unsqueeze(-1))
+        if name == GIVEN and soft:
+            soft = soft[0], soft[1] * ~outside.unsqueeze(-1)
+        if name == PAIRS:
+            known = given_head(values, batch.targets["head"].clamp(min=0))
+            values = marginal_relations(values, scores["head"].float()) if soft else known
         hard = functional.cross_entropy(known.transpose(1, 2), targets, ignore_index=IGNORE, reduction="none")
         if soft:
             ids, shares = soft

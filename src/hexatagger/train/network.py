@@ -29,7 +29,7 @@ from hexatagger.tree import fits_head
 
 JOINT = "joint"  # name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation
 GIVEN = "given"  # name of the scores of relations given the tree
-TREE = ("leaf", "internal", "relation", "mark", JOINT, GIVEN)
+TREE = ("leaf", "internal", "relation", "mark", JOINT, GIVEN, PAIRS)
 """The projections that make up the tree; all others are further tasks."""
 
 
@@ -82,26 +82,15 @@ class Network(nn.Module):
             self.heads["feats"] = Attributes(below, labels.tasks["feats"])
 
     def forward(
-        self,
-        pieces: Tensor,
-        mask: Tensor,
-        spans: Tensor,
-        lengths: Tensor,
-        shapes: Tensor,
-        pos: Tensor | None = None,
-        known: Tensor | None = None,
-        heads: Tensor | None = None,
-        features: Tensor | None = None,
+        self, *, heads: Tensor | None = None, features: Tensor | None = None, **inputs: Tensor
     ) -> dict[str, Tensor]:
-        """Return the scores of every projection, each (batch, words, labels).
+        """Return the scores of every projection, each (batch, words, labels); `inputs` are those of `layers`.
 
-        `pieces`, `mask` and `shapes` are (batch, pieces); for "characters", `pieces` is (batch, words, n-grams) and the
-        others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` and `known`, the numbers
-        of words with a given vector, (batch, words). With relations = "tree", training gives `heads` (batch, words) and
-        `features` (batch, words, 3), see `arc_features`, for the scores of relations given them.
+        With relations = "tree", training also gives `heads` (batch, words) and `features` (batch, words, 3), see
+        `arc_features`, for the scores of relations given the tree.
         """
-        layers = self.layers(pieces, mask, spans, lengths, shapes, pos, known)
-        scores = self.score(layers[-1], lengths) | self.score_tasks(layers)
+        layers = self.layers(**inputs)
+        scores = self.score(layers[-1], inputs["lengths"]) | self.score_tasks(layers)
         if self.deprels is not None and heads is not None and features is not None:
             dependent, governor = scores.pop("dependent"), scores.pop("governor")
             scores[GIVEN] = self.deprels.given(dependent, governor, heads, features)
@@ -117,7 +106,6 @@ class Network(nn.Module):
         scores = {name: head(tree) for name, head in self.heads.items() if name in TREE}
         if self.pairs is not None:
             scores[PAIRS] = self.pairs(vectors, lengths)
-            scores["relation"] = marginal_relations(scores[PAIRS], pointed["head"])
         if self.deprels is not None:
             scores |= self.deprels.vectors(vectors if self.around is None else torch.cat([vectors, tree], dim=-1))
         if not self.training:  # the other pointers only help training
@@ -139,7 +127,12 @@ class Network(nn.Module):
         pos: Tensor | None = None,
         known: Tensor | None = None,
     ) -> list[Tensor]:
-        """Return the word vectors below the BiLSTM and after each of its layers: (batch, words, width) each."""
+        """Return the word vectors below the BiLSTM and after each of its layers: (batch, words, width) each.
+
+        `pieces`, `mask` and `shapes` are (batch, pieces); for "characters", `pieces` is (batch, words, n-grams) and the
+        others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` and `known`, the numbers
+        of words with a given vector, (batch, words).
+        """
         vectors: Tensor = self.encoder(pieces, mask, spans, shapes, *(() if known is None else (known,)))
         if pos is not None:
             vectors = torch.cat([vectors, self.pos(pos)], dim=-1)
@@ -175,7 +168,8 @@ def tree_scores(scores: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         joint = scores[JOINT].log_softmax(-1)
         relation = joint.reshape(*joint.shape[:-1], 2, -1)
         return relation.amax(-1), internal, relation
-    return scores["leaf"].log_softmax(-1), internal, scores["relation"].unsqueeze(-2)
+    relation = marginal_relations(scores[PAIRS], scores["head"]) if PAIRS in scores else scores["relation"]
+    return scores["leaf"].log_softmax(-1), internal, relation.unsqueeze(-2)
 
 
 SCORES = ("leaf", "internal", "relations", "head", "dependent", "governor")

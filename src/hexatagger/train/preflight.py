@@ -79,10 +79,15 @@ def check_labels(recipe: Recipe, folders: Sequence[LabelFolder]) -> Labels:
     )
 
 
+def check_folder(out: Path) -> None:
+    """Raise ConfigError if the output is not a folder."""
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} is a file: name a folder to write to")
+
+
 def check_output(out: Path, *, resume: bool) -> None:
     """Raise ConfigError if the folder is in use, or if there is no run in it to resume."""
-    if out.exists() and not out.is_dir():
-        raise ConfigError(f"{out} is a file: name a folder to write the model to")
+    check_folder(out)
     used = out.is_dir() and any(path.name != LOCK for path in out.iterdir())
     if used and not resume:
         raise ConfigError(f"{out} is in use: name an empty folder, or resume the run in it with --resume")
