@@ -65,7 +65,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
 
 @st.composite
 def parsed_sentences(draw: st.DrawFn) -> Sentence:
-    """Draw a sentence with everything a parser can add; `repr` shows what `==` does not compare."""
+    """Draw a sentence with everything a parser can add; `asdict` has what `==` does not compare."""
     shares, places = st.one_of(st.none(), st.floats(0, 1)), st.one_of(st.none(), st.integers(0, 1000))
     sentence = draw(sentences())
     for each in (*sentence, *sentence.multiwords):

@@ -13,8 +13,9 @@ SOURCE = ROOT / "src" / "hexatagger"
 
 LAYERS = [
     "errors",
-    "sentence",
     "tree",
+    "sentence",
+    "search",
     "tags",
     "formats",
     "decode",

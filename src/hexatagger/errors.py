@@ -6,6 +6,9 @@ The command line prints the message of a HexataggerError as one line and exits w
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+_SHOWN = 60  # characters of a wrong value in a message
+_KINDS = {"str": "string"}
+
 
 class HexataggerError(Exception):
     """Base class of all errors that this package raises on purpose."""
@@ -83,3 +86,18 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     """
     if value not in choices:
         raise ConfigError(f"{name} '{value}' is not one of: {', '.join(map(str, choices))}")
+
+
+def wrong_type(value: object, needed: str, remedy: str) -> ConfigError:
+    """Return the error for an argument of a type that makes no sense.
+
+    >>> raise wrong_type(["a", "b"], "a text", "'She reads.'")
+    Traceback (most recent call last):
+        ...
+    hexatagger.errors.ConfigError: ['a', 'b'] is a list where a text is needed: 'She reads.'
+    """
+    shown = repr(value)
+    shown = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
+    kind = type(value).__name__
+    told = shown if value is None else f"{shown} is {'an' if kind[0] in 'aeiou' else 'a'} {_KINDS.get(kind, kind)}"
+    return ConfigError(f"{told} where {needed} is needed: {remedy}")

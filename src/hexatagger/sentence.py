@@ -3,14 +3,24 @@
 A word has the ten columns of CoNLL-U as strings, exactly as in the file, with `_` for an empty value; only ID and HEAD
 are numbers. So nothing is lost between reading and writing. A sentence also keeps its comments, multiword tokens and
 empty nodes.
+
+A sentence answers questions about its tree (`children`, `subtree`, `path`, `find`, …) from the HEAD column as it is at
+that moment: nothing is stored, so reading and parsing do not pay for it, and answers are right after a change. Each is
+O(N); for many questions about a very long sentence, use `tree.dependents_of(sentence.heads)` once.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, overload
+
+from hexatagger.errors import TreeError, wrong_type
+from hexatagger.tree import check_tree, dependents_of, subtree
+
+_SHOWN = 60  # characters of text in the `repr` of a sentence
+_WIDTH = 80  # columns of its `str`
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Word:
     """A syntactic word with the ten columns of CoNLL-U; `head` is None where the file has `_`."""
 
@@ -25,9 +35,10 @@ class Word:
     deps: str = "_"
     misc: str = "_"
     start: int | None = field(default=None, compare=False)
-    """Character offset at which its token starts in the text; None if it does not come from a text."""
+    """Character offset at which it starts in the text; None if it does not come from a text. Words of a multiword token
+    that does not spell them ("du": "de le") have the offsets of the token."""
     end: int | None = field(default=None, compare=False)
-    """Offset at which its token ends: `text[start:end]` is the token."""
+    """Offset at which it ends: `text[start:end]` is the word, or its token."""
     head_probability: float | None = field(default=None, compare=False)
     """The probability of its head; None unless requested."""
     heads: "list[tuple[int, float]] | None" = field(default=None, compare=False)
@@ -40,8 +51,24 @@ class Word:
         fixed = (str(self.id), self.form, self.lemma, self.upos, self.xpos, self.feats)
         return (*fixed, head, self.deprel, self.deps, self.misc)
 
+    @property
+    def features(self) -> dict[str, str]:
+        """The features in FEATS by name; a new dictionary each time, so that `feats` changes only by assignment.
 
-@dataclass(slots=True)
+        >>> Word(1, "papers", feats="Case=Nom|Number=Plur").features
+        {'Case': 'Nom', 'Number': 'Plur'}
+        """
+        if self.feats == "_":
+            return {}
+        return {name: value for name, _, value in (part.partition("=") for part in self.feats.split("|"))}
+
+    def __repr__(self) -> str:
+        known = [value for value in (self.upos, self.deprel) if value != "_"]
+        place = [f"of {self.head}"] if self.head else []
+        return f"<{' '.join(['Word', str(self.id), repr(self.form), *known, *place])}>"
+
+
+@dataclass(slots=True, repr=False)
 class Multiword:
     """A surface token made of several words, `first` to `last`; `rest` holds its columns after FORM."""
 
@@ -62,8 +89,11 @@ class Multiword:
         """The MISC column, which holds SpaceAfter."""
         return self.rest[-1]
 
+    def __repr__(self) -> str:
+        return f"<Multiword {self.first}-{self.last} {self.form!r}>"
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, repr=False)
 class EmptyNode:
     """A node of the enhanced graph that is not a word: the `index`-th after word `after`; `rest` holds FORM to MISC."""
 
@@ -76,14 +106,26 @@ class EmptyNode:
         """The ten columns as strings, as in a file."""
         return (f"{self.after}.{self.index}", *self.rest)
 
+    def __repr__(self) -> str:
+        return f"<EmptyNode {self.after}.{self.index} {self.rest[0]!r}>"
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, repr=False)
 class Sentence:
     """The words of a sentence, with the comments, multiword tokens and empty nodes of its CoNLL-U block.
 
-    >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
+    >>> sentence = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2], deprels=["nsubj", "root", "obj"])
     >>> [(word.form, word.head, word.deprel) for word in sentence]
-    [('She', 2, 'nsubj'), ('reads', 0, 'root')]
+    [('She', 2, 'nsubj'), ('reads', 0, 'root'), ('papers', 2, 'obj')]
+    >>> sentence
+    <Sentence 'She reads papers', 3 words>
+    >>> sentence.root, sentence.children(sentence.root)
+    (<Word 2 'reads' root>, [<Word 1 'She' nsubj of 2>, <Word 3 'papers' obj of 2>])
+    >>> print(sentence)
+              root
+     ╭─nsubj─╮ │ ╭─obj─╮
+     ▼       │ ▼ │     ▼
+    She      reads   papers
     """
 
     words: list[Word]
@@ -104,7 +146,12 @@ class Sentence:
         cls, forms: Sequence[str], *, heads: Iterable[int] | None = None, deprels: Sequence[str] | None = None
     ) -> "Sentence":
         """Make a sentence from forms and, if given, heads and relations."""
+        if isinstance(forms, str | bytes) or not isinstance(forms, Iterable):
+            raise wrong_type(forms, "a list of words", "['She', 'reads']")
         words = [Word(number, form) for number, form in enumerate(forms, 1)]
+        for word in words:
+            if not isinstance(word.form, str):
+                raise wrong_type(word.form, "a word", "words are strings")
         sentence = cls(words)
         if heads is not None:
             sentence.set_tree(heads, deprels if deprels is not None else ["_"] * len(words))
@@ -116,8 +163,27 @@ class Sentence:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __getitem__(self, index: int) -> Word:
+    @overload
+    def __getitem__(self, index: int) -> Word: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Word]: ...
+    def __getitem__(self, index: int | slice) -> Word | list[Word]:
         return self.words[index]
+
+    def __repr__(self) -> str:
+        text = self.text
+        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        name = f"{identifier}: " if (identifier := self.comment("sent_id")) else ""
+        return f"<Sentence {name}{shown!r}, {len(self)} word{'s' * (len(self) != 1)}>"
+
+    def __str__(self) -> str:
+        """Draw the tree as in a terminal of 80 columns: see `draw.draw_text`."""
+        from hexatagger.draw import draw_text
+
+        try:
+            return draw_text(self, width=_WIDTH)
+        except TreeError:  # an arc without an end: what cannot be drawn can still be printed
+            return repr(self)
 
     @property
     def forms(self) -> list[str]:
@@ -133,6 +199,125 @@ class Sentence:
     def deprels(self) -> list[str]:
         """The relation of every word."""
         return [word.deprel for word in self.words]
+
+    @property
+    def lemmas(self) -> list[str]:
+        """The lemma of every word."""
+        return [word.lemma for word in self.words]
+
+    @property
+    def upos(self) -> list[str]:
+        """The universal part of speech of every word."""
+        return [word.upos for word in self.words]
+
+    @property
+    def xpos(self) -> list[str]:
+        """The part of speech of every word in the tag set of the language."""
+        return [word.xpos for word in self.words]
+
+    @property
+    def root(self) -> Word:
+        """The word whose head is 0, the first if there are several; TreeError if there is none."""
+        for word in self.words:
+            if word.head == 0:
+                return word
+        raise TreeError("no word has HEAD 0: parse the sentence first")
+
+    def head_of(self, word: Word) -> Word | None:
+        """Return the head of a word; None for the root, or if its head is missing."""
+        head = self._tree()[self._number(word) - 1]
+        return self.words[head - 1] if head else None
+
+    def children(self, word: Word) -> list[Word]:
+        """Return the dependents of a word, in the order of the sentence."""
+        number = self._number(word)
+        return [other for other in self.words if other.head == number]
+
+    def ancestors(self, word: Word) -> list[Word]:
+        """Return the head of a word, the head of that, and so on up to the root."""
+        number, heads, found = self._number(word), self._tree(), list[Word]()
+        while number := heads[number - 1]:
+            found.append(self.words[number - 1])
+        return found
+
+    def subtree(self, word: Word) -> list[Word]:
+        """Return a word and all its descendants, in the order of the sentence; `text_of` gives their text.
+
+        >>> heads, deprels = [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"]
+        >>> sentence = Sentence.from_words(["She", "reads", "new", "papers"], heads=heads, deprels=deprels)
+        >>> sentence.text_of(sentence.subtree(sentence[3]))
+        'new papers'
+        """
+        return [self.words[number - 1] for number in sorted(subtree(self._number(word), dependents_of(self._tree())))]
+
+    def path(self, start: Word, end: Word) -> list[Word]:
+        """Return the words on the way from one word to another through the tree, both included.
+
+        >>> sentence = Sentence.from_words(["She", "reads", "papers"], heads=[2, 0, 2])
+        >>> [word.form for word in sentence.path(sentence[0], sentence[2])]
+        ['She', 'reads', 'papers']
+        """
+        up, down = [start, *self.ancestors(start)], [end, *self.ancestors(end)]
+        if up[-1].id != down[-1].id:
+            raise TreeError(f"no path from word {start.id} to word {end.id}: they have different roots", word=end.id)
+        while len(up) > 1 and len(down) > 1 and up[-2].id == down[-2].id:  # what both share above the common ancestor
+            del up[-1], down[-1]
+        return up + down[-2::-1]
+
+    def find(
+        self,
+        *,
+        form: str | Collection[str] | None = None,
+        lemma: str | Collection[str] | None = None,
+        upos: str | Collection[str] | None = None,
+        xpos: str | Collection[str] | None = None,
+        deprel: str | Collection[str] | None = None,
+        feats: Mapping[str, str] | None = None,
+    ) -> list[Word]:
+        """Return the words that have all these values; several values of a column are alternatives.
+
+        `feats` are features that a word must have, among others. `search` finds words by their place in the tree.
+
+        >>> words = [Word(1, "old", upos="ADJ"), Word(2, "papers", upos="NOUN", feats="Case=Nom|Number=Plur")]
+        >>> Sentence(words).find(upos={"NOUN", "PROPN"}, feats={"Number": "Plur"})
+        [<Word 2 'papers' NOUN>]
+        """
+        given = {"form": form, "lemma": lemma, "upos": upos, "xpos": xpos, "deprel": deprel}
+        wanted = {
+            name: {value} if isinstance(value, str) else value for name, value in given.items() if value is not None
+        }
+        needed = set() if feats is None else set(feats.items())
+        return [
+            word
+            for word in self.words
+            if all(getattr(word, name) in values for name, values in wanted.items())
+            and needed <= (word.features.items() if needed else needed)
+        ]
+
+    def search(self, query: str) -> "Iterator[tuple[Word, ...]]":
+        """Yield the matches of a query over the tree, each with one word per term of the query: see `search`.
+
+        >>> heads, deprels = [2, 0, 2], ["nsubj", "root", "obj"]
+        >>> sentence = Sentence.from_words(["She", "reads", "papers"], heads=heads, deprels=deprels)
+        >>> [(verb.form, what.form) for verb, what in sentence.search("* >obj *")]
+        [('reads', 'papers')]
+        """
+        from hexatagger.search import find_matches
+
+        return find_matches(query, self)
+
+    def _number(self, word: Word) -> int:
+        """Return the number of a word, after checking that it is one of this sentence."""
+        known = self.words[word.id - 1] if 0 < word.id <= len(self.words) else None
+        if known is not word and known != word:
+            raise TreeError(f"word {word.id} '{word.form}' is not in the sentence '{self.text[:_SHOWN]}'", word=word.id)
+        return word.id
+
+    def _tree(self) -> list[int]:
+        """Return all heads, 0 where there is none; TreeError if they leave the sentence or run in a cycle."""
+        heads = [word.head or 0 for word in self.words]
+        check_tree(heads, single_root=False)
+        return heads
 
     def set_tree(self, heads: Iterable[int], deprels: Sequence[str]) -> None:
         """Set the head and relation of every word; heads may be numpy integers."""
@@ -181,14 +366,43 @@ class Sentence:
                 found.append(word)
         return found
 
+    def words_of(self, token: Word | Multiword) -> list[Word]:
+        """Return the words of a token, which are one word unless it is a multiword token.
+
+        >>> sentence = Sentence([Word(1, "did"), Word(2, "n't")], multiwords=[Multiword(1, 2, "didn't")])
+        >>> [(token.form, [word.form for word in sentence.words_of(token)]) for token in sentence.tokens]
+        [("didn't", ['did', "n't"])]
+        """
+        return self.words[token.first - 1 : token.last] if isinstance(token, Multiword) else [token]
+
+    def token_of(self, word: Word) -> Word | Multiword:
+        """Return the token that a word belongs to: a multiword token, or the word itself."""
+        number = self._number(word)
+        return next((token for token in self.multiwords if token.first <= number <= token.last), word)
+
     @property
     def text(self) -> str:
         """The text: from the comment `# text`, or else the tokens joined according to SpaceAfter."""
         if (given := self.comment("text")) is not None:
             return given
-        parts = []
+        return self._spell(1, len(self.words))
+
+    def text_of(self, words: Iterable[Word]) -> str:
+        """Return the text from the first to the last of some words, including what lies between them."""
+        numbers = [self._number(word) for word in words]
+        return self._spell(min(numbers), max(numbers)) if numbers else ""
+
+    def _spell(self, first: int, last: int) -> str:
+        """Join the tokens of the words from `first` to `last` according to SpaceAfter."""
+        parts: list[str] = []
         for token in self.tokens:
-            parts += [token.form, "" if "SpaceAfter=No" in token.misc.split("|") else " "]
+            inner, form = self.words_of(token), token.form
+            if inner[-1].id < first or last < inner[0].id:
+                continue
+            if inner[0].id < first or last < inner[-1].id:  # a part of a multiword token
+                space = "" if "".join(word.form for word in inner) == form else " "
+                form = space.join(word.form for word in inner if first <= word.id <= last)
+            parts += [form, "" if "SpaceAfter=No" in token.misc.split("|") else " "]
         return "".join(parts).rstrip(" ")
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Sentences ⇄ plain values: nothing is lost, errors name their place, the schema describes what is written."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from strategies import parsed_sentences
 @given(parsed_sentences())
 def test_nothing_is_lost(sentence: Sentence) -> None:
     values = sentence.to_dict()
-    assert repr(Sentence.from_dict(values)) == repr(sentence)
-    assert repr(Sentence.from_dict(json.loads(json.dumps(values)))) == repr(sentence)
+    assert asdict(Sentence.from_dict(values)) == asdict(sentence)
+    assert asdict(Sentence.from_dict(json.loads(json.dumps(values)))) == asdict(sentence)
 
 
 @given(parsed_sentences())

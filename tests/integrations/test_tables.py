@@ -1,5 +1,6 @@
 """Sentences ⇄ tables, with the real Arrow and pandas."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def test_nothing_is_lost(sentences: list[Sentence]) -> None:
         sentence.alternatives = []  # sentences of their own
     table = to_table(sentences)
     assert table.schema == SCHEMA
-    assert [repr(each) for each in from_table(table)] == [repr(each) for each in sentences]
+    assert [asdict(each) for each in from_table(table)] == [asdict(each) for each in sentences]
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_pandas_there_and_back(sentences: list[Sentence]) -> None:
     assert frame.groupby("sentence").form.count().tolist() == [5, 8, 6, 10, 1]
     assert frame.xpos.isna().sum() == 0
     assert frame.feats.isna().sum() == 9
-    assert [repr(each) for each in from_table(frame)] == [repr(each) for each in sentences]
+    assert [asdict(each) for each in from_table(frame)] == [asdict(each) for each in sentences]
 
 
 def test_a_frame_made_by_hand() -> None:
@@ -78,7 +79,7 @@ def test_other_libraries_that_hand_out_arrow(sentences: list[Sentence]) -> None:
         def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
             return wide.__arrow_c_stream__(requested_schema)
 
-    assert [repr(each) for each in from_table(Stream())] == [repr(each) for each in sentences]
+    assert [asdict(each) for each in from_table(Stream())] == [asdict(each) for each in sentences]
     assert [len(each) for each in from_table(to_table(sentences).to_batches()[0])] == [5, 8, 6, 10, 1]
 
 
