@@ -147,7 +147,7 @@ class Sentence:
     ) -> "Sentence":
         """Make a sentence from forms and, if given, heads and relations."""
         if isinstance(forms, str | bytes) or not isinstance(forms, Iterable):
-            raise wrong_type(forms, "a list of words", "['She', 'reads']")
+            raise wrong_type(forms, "a list of words", "one is ['She', 'reads'], several are [['She', 'reads'], …]")
         words = [Word(number, form) for number, form in enumerate(forms, 1)]
         for word in words:
             if not isinstance(word.form, str):

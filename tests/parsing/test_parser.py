@@ -363,11 +363,6 @@ def test_columns_that_are_respected(parser: Parser, gold: list[Sentence]) -> Non
         parser.parse_sentences([sentence], respect=["lemma"])  # type: ignore[list-item]
 
 
-def test_a_string_is_no_list_of_words(parser: Parser) -> None:
-    with pytest.raises(ConfigError, match="'She reads' is a string where a list of words is needed"):
-        parser.parse_words(["She reads"])
-
-
 def test_text_needs_a_segmenter(parser: Parser) -> None:
     with pytest.raises(ConfigError, match="has no segmenter"):
         parser.parse("She reads.")

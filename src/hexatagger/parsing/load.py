@@ -1,15 +1,18 @@
 """Load a model. The network is opened while the rest of the program is imported and the other files are read."""
 
+import multiprocessing
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from hexatagger.errors import check_choice
 from hexatagger.model.folder import DEPRELS, network_file, read_folder
 from hexatagger.model.onnx import open_session, runtime
-from hexatagger.model.registry import EMBEDDED, find_model
-from hexatagger.parsing.options import Precision
+from hexatagger.model.registry import EMBEDDED, find_elsewhere, find_model
+from hexatagger.parsing.options import Origin, Precision
 
 if TYPE_CHECKING:
     from hexatagger.parsing.parser import Parser
@@ -40,4 +43,21 @@ def load(
         folder = read_folder(path)
         cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config, folder.labels.words)
     second = open_session(path / DEPRELS) if folder.recipe.model.relations == "tree" else None
-    return Parser(OnnxNetwork(folder, session.result(), cutter, second, threads=threads))
+    network = OnnxNetwork(folder, session.result(), cutter, second, threads=threads)
+    changed = max(file.stat().st_mtime_ns for file in path.iterdir())
+    return Parser(network, Origin(find_elsewhere(model), precision, threads, tuple(providers or ()), changed))
+
+
+def reload(origin: Origin) -> "Parser":
+    """Load a Parser that was pickled, once per process: a pool sends it with every task.
+
+    A worker process has one thread unless a number was given to `load`, because the other workers use the other cores.
+    """
+    return _reload(origin, os.getpid())
+
+
+@lru_cache(maxsize=4)
+def _reload(origin: Origin, process: int) -> "Parser":
+    # subtle: a forked process has the cache of its parent, but not the threads of the parsers in it
+    threads = 1 if origin.threads is None and multiprocessing.parent_process() is not None else origin.threads
+    return load(origin.model, precision=origin.precision, threads=threads, providers=origin.providers)

@@ -10,19 +10,20 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, islice, repeat, takewhile
-from typing import Unpack, get_args, overload
+from pickle import PicklingError
+from typing import Any, Literal, TypeVar, Unpack, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
-from hexatagger.errors import ConfigError, check_choice
+from hexatagger.errors import ConfigError, check_choice, wrong_type
 from hexatagger.model.config import ModelConfig, Task
 from hexatagger.model.folder import has_segmenter
 from hexatagger.model.labels import Labels
 from hexatagger.parsing.network import OnnxNetwork, Started
-from hexatagger.parsing.options import ParseOptions, Respected
+from hexatagger.parsing.options import Origin, ParseOptions, Respected
 from hexatagger.parsing.pool import parse_pooled
 from hexatagger.parsing.predictions import Prediction, tag_scores
 from hexatagger.parsing.probabilities import column_constraints, probable_trees
@@ -33,20 +34,36 @@ from hexatagger.sentence import Sentence
 _POOL = 16  # batches' worth of sentences that are sorted into batches together
 _FIRST = (4, 8)  # the same at the start, where other threads wait for the caller to segment the first sentences
 
+_TAKES = "parse takes a text, parse_words lists of words, parse_sentences Sentences, pipe a stream of any of them"
+
+Context = TypeVar("Context")
+Item = TypeVar("Item")
+
 
 class Parser:
     """A model that is ready to parse: see `load`.
 
     `parse` takes text, `parse_words` lists of words, `parse_sentences` Sentences, and `pipe` a stream of any of these.
     They share their options; `parse_sentences` explains them.
+
+    A Parser can be pickled and sent to other processes, as the name or path of its model and the options of `load`. A
+    process loads the model when it first gets it. There it has one thread, unless `load` was told how many.
     """
 
-    def __init__(self, network: OnnxNetwork) -> None:
-        self.network, self.folder = network, network.folder
+    def __init__(self, network: OnnxNetwork, origin: Origin | None = None) -> None:
+        self.network, self.folder, self._origin = network, network.folder, origin
         self.labels: Labels = network.labels
         """All strings that the model predicts."""
         self.config: ModelConfig = network.config
         """The configuration of the network."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the Parser was loaded from."""
+        from hexatagger.parsing.load import reload
+
+        if self._origin is None:
+            raise PicklingError("only a Parser that hexatagger.load returned can be pickled")
+        return reload, (self._origin,)
 
     @cached_property
     def segmenter(self) -> Segmenter:
@@ -67,6 +84,8 @@ class Parser:
         batch_size: int = 64,
     ) -> list[Sentence]:
         """Cut text into sentences and words and parse them."""
+        if not isinstance(text, str):
+            raise wrong_type(text, "a text", _TAKES)
         sentences = self.segmenter.stream([text])
         return self.parse_sentences(
             sentences, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
@@ -82,7 +101,7 @@ class Parser:
         batch_size: int = 64,
     ) -> list[Sentence]:
         """Parse sentences that are lists of words; the words are taken as they are."""
-        given = map(_sentence, sentences)
+        given = map(_sentence, _several(sentences, "a list of lists of words"))
         return self.parse_sentences(
             given, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
         )
@@ -109,6 +128,7 @@ class Parser:
         they are filled, predicted or not. DEPS and empty nodes go with the old tree, unless the constraints fix every
         head to the one that the sentence has. FORM, MISC, offsets, comments and multiword tokens stay.
         """
+        sentences = map(_checked, _several(sentences, "a list of Sentences"))
         if constraints:
             sentences = list(sentences)
             if len(constraints) != len(sentences):
@@ -188,28 +208,50 @@ class Parser:
 
     @overload
     def pipe(  # type: ignore[overload-overlap]  # a string is a sequence of strings, but here it is a text
-        self, items: Iterable[str], **options: Unpack[ParseOptions]
+        self, items: Iterable[str], *, as_tuples: Literal[False] = False, **options: Unpack[ParseOptions]
     ) -> Iterator[list[Sentence]]: ...
     @overload
     def pipe(
-        self, items: Iterable[Sentence | Sequence[str]], **options: Unpack[ParseOptions]
+        self,
+        items: Iterable[Sentence | Sequence[str]],
+        *,
+        as_tuples: Literal[False] = False,
+        **options: Unpack[ParseOptions],
     ) -> Iterator[Sentence]: ...
+    @overload
+    def pipe(  # type: ignore[overload-overlap]
+        self, items: Iterable[tuple[str, Context]], *, as_tuples: Literal[True], **options: Unpack[ParseOptions]
+    ) -> Iterator[tuple[list[Sentence], Context]]: ...
+    @overload
     def pipe(
-        self, items: Iterable[str | Sentence | Sequence[str]], **options: Unpack[ParseOptions]
-    ) -> Iterator[list[Sentence] | Sentence]:
+        self,
+        items: Iterable[tuple[Sentence | Sequence[str], Context]],
+        *,
+        as_tuples: Literal[True],
+        **options: Unpack[ParseOptions],
+    ) -> Iterator[tuple[Sentence, Context]]: ...
+    def pipe(self, items: Iterable[Any], *, as_tuples: bool = False, **options: Unpack[ParseOptions]) -> Iterator[Any]:
         """Parse a stream in order and in constant memory.
 
-        A text gives a list of Sentences; a Sentence or a list of words gives one Sentence. Sentences are collected
-        into batches across items, so many short texts are as fast as one long text. With several threads, up to
-        32 batches are read before the first result.
+        A text gives a list of Sentences; a Sentence or a list of words gives one Sentence. With `as_tuples`, items are
+        tuples of such an item and anything, an id say, and so are the results.
+
+        Sentences are collected into batches across items, so many short texts are as fast as one long text. With
+        several threads, up to 32 batches are read before the first result.
         """
+        stream = _several(items, "a stream of texts, Sentences or lists of words")
+        pairs = map(_pair, stream) if as_tuples else zip(stream, repeat(None))
         given = (
-            (isinstance(item, str), self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)])
-            for item in items
+            (
+                (isinstance(item, str), context),
+                self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)],
+            )
+            for item, context in pairs
         )
         size = options.get("batch_size", 64) * _POOL
-        for is_text, parsed in parse_pooled(given, partial(self.parse_lists, **options), size=size):
-            yield parsed if is_text else parsed[0]
+        pooled = parse_pooled(given, partial(self.parse_lists, **options), size=size)
+        results = ((parsed if is_text else parsed[0], context) for (is_text, context), parsed in pooled)
+        return results if as_tuples else (result for result, _ in results)
 
     def predict(self, sentences: Iterable[Sentence], *, batch_size: int = 64) -> list[Prediction]:
         """Return the output of the network for sentences, before decoding."""
@@ -226,10 +268,27 @@ class Parser:
         return tag_scores(predictions, self.folder.temperature.tags if temperature is None else temperature)
 
 
+def _several(items: Iterable[Item], needed: str) -> Iterable[Item]:
+    """Check that an argument holds items and is not one: a string would be a stream of characters."""
+    if isinstance(items, str | bytes | Sentence) or not isinstance(items, Iterable):
+        raise wrong_type(items, needed, _TAKES)
+    return items
+
+
+def _checked(item: Sentence) -> Sentence:
+    """Check that an item is a Sentence."""
+    if not isinstance(item, Sentence):
+        raise wrong_type(item, "a Sentence", _TAKES)
+    return item
+
+
 def _sentence(item: Sequence[str] | Sentence) -> Sentence:
     """Make a Sentence of words; a Sentence stays as it is."""
-    if isinstance(item, Sentence):
-        return item
-    if isinstance(item, str):
-        raise ConfigError(f"'{item[:40]}' is a string where a list of words is needed: [['She', 'reads'], …]")
-    return Sentence.from_words(item)
+    return item if isinstance(item, Sentence) else Sentence.from_words(item)
+
+
+def _pair(item: tuple[Item, Context]) -> tuple[Item, Context]:
+    """Check that an item is one with a context."""
+    if not isinstance(item, tuple) or len(item) != 2:
+        raise wrong_type(item, "a tuple of an item and its context", "[('She reads.', 1), …]")
+    return item
