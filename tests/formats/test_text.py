@@ -3,7 +3,7 @@
 import pytest
 
 from hexatagger import Sentence, Word
-from hexatagger.formats.text import escape, restore, ud_text, unescape
+from hexatagger.formats.text import Token, escape, lay_out, restore, ud_text, unescape
 
 
 def sentence(*tokens: str, comment: str = "") -> Sentence:
@@ -83,3 +83,11 @@ def test_paragraphs_are_separated_by_an_empty_line() -> None:
 def test_other_spaces_than_one_are_not_in_it() -> None:
     assert ud_text([sentence("a/SpacesAfter=\\n", "b/SpaceAfter=No", "c")]) == "a bc \n"
     assert ud_text([]) == ""
+
+
+def test_words_have_their_own_offsets_where_their_token_spells_them() -> None:
+    tokens = [Token(0, 2), Token(3, 9, ("did", "n't")), Token(10, 12, ("de", "le")), Token(13, 20, ("do", "n't"))]
+    [made] = lay_out([("He didn't du do  n't", [tokens], True)], offset=100)
+    ranges = [(word.start, word.end) for word in made]
+    assert ranges == [(100, 102), (103, 106), (106, 109), (110, 112), (110, 112), (113, 115), (117, 120)]
+    assert [(token.start, token.end) for token in made.multiwords] == [(103, 109), (110, 112), (113, 120)]

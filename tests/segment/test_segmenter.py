@@ -56,7 +56,16 @@ def check(text: str, sentences: list[Sentence]) -> None:
             if isinstance(token, Multiword):
                 words = sentence.words[token.first - 1 : token.last]
                 assert len(words) > 1
-                assert {(word.start, word.end) for word in words} == {(token.start, token.end)}
+                ranges = [(cast("int", word.start), cast("int", word.end)) for word in words]
+                rest = text[token.start : token.end]
+                for word in words:
+                    rest = rest.lstrip().removeprefix(word.form) if rest.lstrip().startswith(word.form) else "none"
+                if rest:  # the token does not spell its words
+                    assert set(ranges) == {(token.start, token.end)}
+                else:
+                    assert [text[start:end] for start, end in ranges] == [word.form for word in words]
+                    assert (ranges[0][0], ranges[-1][1]) == (token.start, token.end)
+                    assert not any(text[one[1] : other[0]].strip() for one, other in pairwise(ranges))
                 assert all(word.form for word in words)
         given = sentence.text
         sentence.comments = []

@@ -32,8 +32,8 @@ _WORD = {
     **dict.fromkeys(("form", "lemma", "upos", "xpos", "feats"), _TEXT),
     "head": _COUNT | {"description": "The number of the head; 0: the root."},
     **dict.fromkeys(("deprel", "deps", "misc"), _TEXT),
-    "start": _COUNT | {"description": "Where the token begins in the text."},
-    "end": _COUNT | {"description": "Where the token ends in the text."},
+    "start": _COUNT | {"description": "Where the word, or its token, begins in the text."},
+    "end": _COUNT | {"description": "Where the word, or its token, ends in the text."},
     "head_probability": _SHARE | {"description": "Probability of the head, given the constraints."},
     "heads": _array(
         {"type": "array", "prefixItems": [_COUNT, _SHARE], "minItems": 2, "maxItems": 2},

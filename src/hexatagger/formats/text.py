@@ -162,12 +162,23 @@ def _sentence(text: str, tokens: Sequence[Token], offset: int, before: str, para
             first, rest = len(words) + 1, ("_",) * 7
             span = Multiword(first, len(words) + len(token.words), form, (*rest, misc), start + offset, end + offset)
             sentence.multiwords.append(span)
-            for word in token.words:
-                words.append(Word(len(words) + 1, word, start=start + offset, end=end + offset))
+            for word, (begin, stop) in zip(token.words, _places(surface, token.words), strict=True):
+                place = offset + start
+                words.append(Word(len(words) + 1, word, start=place + begin, end=place + stop))
         else:
             words.append(Word(len(words) + 1, form, misc=misc, start=start + offset, end=end + offset))
     sentence.comments.append(f"# text = {''.join(plain).rstrip(' ')}")
     return sentence
+
+
+def _places(surface: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the place of each word inside a multiword token; that of the whole token if it does not spell its words.
+
+    >>> _places("didn't", ["did", "n't"]), _places("du", ["de", "le"])
+    ([(0, 3), (3, 6)], [(0, 2), (0, 2)])
+    """
+    match = re.fullmatch(r"\s*".join(f"({re.escape(word)})" for word in words), surface)
+    return [match.span(number + 1) if match else (0, len(surface)) for number in range(len(words))]
 
 
 def restore(sentences: Iterable[Sentence]) -> str:
