@@ -32,6 +32,7 @@ COMMANDS = {
     "models": "models:models",
     "info": "model:info",
     "draw": "draw:draw",
+    "find": "find:find",
     "encode": "tags:encode",
     "decode": "tags:decode",
     "lift": "tags:lift",
