@@ -64,7 +64,7 @@ def test_questions_about_trees_have_the_answers_of_the_definitions(heads: list[i
     sentence = Sentence.from_words(["x"] * len(heads), heads=heads)
     assert sentence.root.id == heads.index(0) + 1
     for word in sentence:
-        above = []
+        above: list[int] = []
         while (number := heads[(above[-1] if above else word.id) - 1]) != 0:
             above.append(number)
         assert numbers(sentence.ancestors(word)) == above

@@ -2,9 +2,11 @@
 
 import itertools
 import pickle
+import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -22,13 +24,14 @@ from spacy.tokens import Doc
 
 import hexatagger
 from conftest import ROOT
-from hexatagger import Parser, Sentence, TreeError, Word, from_spacy, read_conllu, to_spacy
+from hexatagger import Multiword, Parser, Sentence, TreeError, Word, from_spacy, read_conllu, to_spacy
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.text import restore
 from hexatagger.integrations.spacy_pipe import HexataggerPipe
 from hexatagger.model.registry import find_model
 from hexatagger.parsing.network import OnnxNetwork, Started
 from onnx_model import write_model
+from stand_ins import texts as odd_texts
 from strategies import trees
 
 TEXT = "  Dogs bark  loudly. The old man\nsleeps.\n\n Anna saw cats . "
@@ -96,6 +99,45 @@ def test_texts_there_and_back(sentences: list[Sentence]) -> None:
     assert [columns(each) for each in again] == [columns(each) for each in sentences]
     assert restore(again) == doc.text
     assert all(doc.text[word.start : word.end] == word.form for each in again for word in each)
+
+
+def test_multiword_tokens_there_and_back(examples: list[Sentence]) -> None:
+    words = [Word(1, "du", misc="SpaceAfter=No"), Word(2, "de"), Word(3, "le"), Word(4, "lac")]
+    french = Sentence(words, multiwords=[Multiword(2, 3, "du")])
+    for sentence in (*examples, french):
+        [again] = from_spacy(sentence.to_spacy())
+        assert ([(each.first, each.last, each.form) for each in again.multiwords], again.text) == (
+            [(each.first, each.last, each.form) for each in sentence.multiwords],
+            sentence.text,
+        )
+        assert [token.misc.split("|")[0] == "SpaceAfter=No" for token in again.tokens[:-1]] == [
+            token.misc == "SpaceAfter=No" for token in sentence.tokens[:-1]
+        ]
+    doc = to_spacy(examples)
+    assert [(span.text, span.label_) for span in doc.spans["multiwords"]] == [("doesn't", "doesn't")]
+    copy = Doc(doc.vocab).from_bytes(doc.to_bytes())
+    assert from_spacy(copy)[1].multiwords == from_spacy(doc)[1].multiwords != []
+    doc = french.to_spacy()
+    assert (doc.text, [(span.text, span.label_) for span in doc.spans["multiwords"]]) == (
+        "dudele lac",
+        [("dele", "du")],
+    )
+    doc[2].is_sent_start = True  # a boundary inside it
+    assert [each.multiwords for each in from_spacy(doc)] == [[], []]
+
+
+def test_invisible_characters_between_words_are_no_words() -> None:
+    words = [
+        Word(1, "a", misc="SpacesAfter=\\s\u200b\\s", head=2, deprel="x"),
+        Word(2, "\u00ad", head=0, deprel="root"),
+    ]
+    for upos in ("_", "X"):
+        for word in words:
+            word.upos = upos
+        doc = Sentence(words).to_spacy()
+        assert (doc.text, [token.text for token in doc]) == ("a \u200b \u00ad", ["a", "\u200b ", "\u00ad"])
+        [again] = from_spacy(doc)
+        assert columns(again) == columns(Sentence(words))
 
 
 def test_deep_crossing_trees_stay_one_sentence() -> None:
@@ -320,6 +362,114 @@ def test_columns_that_are_kept(model: Path) -> None:
     assert doc[1].pos_ in ("NOUN", "VERB", "DET")
 
 
+# Tokens of the model
+
+
+@given(odd_texts)
+def test_tokens_of_the_model(model: Path, parser: Parser, text: str) -> None:
+    doc = make_once(model)(text)
+    assert doc.text == text
+    parsed = parser.parse(text)
+    if parsed:
+        assert [each.forms for each in from_spacy(doc)] == [each.forms for each in parsed]
+        assert [[word.start for word in each] for each in from_spacy(doc)] == [
+            [word.start for word in each] for each in parsed
+        ]
+
+
+@cache
+def make_once(model: Path) -> Any:
+    return make(model, tokens="model")
+
+
+def test_pipelines_with_tokens_of_the_model(model: Path, tmp_path: Path) -> None:
+    nlp = make(model, tokens="model")
+    texts = ["U.S. dogs", " \n", "", TEXT]
+    assert [token.text for token in nlp.make_doc(texts[0])] == ["U", ".", "S", ".", "dogs"]
+    assert starts(nlp.make_doc(texts[0])) == [0, 2, 4]
+    expected = [values(nlp(text)) for text in texts]
+    assert [values(doc) for doc in nlp.pipe(texts)] == expected
+    assert [values(doc) for doc in nlp.pipe(texts, n_process=2, batch_size=2)] == expected
+    assert [(values(doc), number) for doc, number in nlp.pipe(zip(texts, range(4), strict=True), as_tuples=True)] == [
+        (each, number) for number, each in enumerate(expected)
+    ]
+    nlp.to_disk(tmp_path / "saved")
+    assert [values(spacy.load(tmp_path / "saved")(text)) for text in texts] == expected
+    other = spacy.blank("en").from_config(nlp.config).from_bytes(nlp.to_bytes())
+    assert [values(other(text)) for text in texts] == expected
+    assert [token.text for token in make(model)(texts[0])] == ["U.S.", "dogs"]
+
+
+def test_tokens_of_the_model_inside_the_package() -> None:
+    _embedded()
+    nlp = spacy.blank("en")
+    nlp.add_pipe("hexatagger", config={"threads": 1, "tokens": "model"})
+    text = "He didn't  see it. They can't. "
+    doc = nlp(text)
+    assert (doc.text, [span.label_ for span in doc.spans["multiwords"]]) == (text, ["didn't", "can't"])
+    parsed = hexatagger.load("en", threads=1).parse(text)
+    made = [[line for line in each.to_conllu().splitlines() if line != "# newpar"] for each in parsed]
+    assert [each.to_conllu().splitlines() for each in from_spacy(doc)] == made
+
+
+def test_tokens_of_a_model_without_a_segmenter(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="making a model needs the extra 'train'")
+    with pytest.raises(ConfigError, match="has no segmenter"):
+        make(write_model(tmp_path / "model", segmenter=False), tokens="model")("Dogs bark .")
+
+
+# Noun chunks
+
+TREES = """
+The/DET:2:det dog/NOUN:3:nsubj chased/VERB:0:root my/PRON:6:nmod:poss old/ADJ:6:amod cats/NOUN:3:obj in/ADP:9:case
+  the/DET:9:det park/NOUN:3:obl ./PUNCT:3:punct
+| The dog | my old cats | the park
+She/PRON:4:nsubj is/AUX:4:cop a/DET:4:det doctor/NOUN:0:root and/CCONJ:6:cc friend/NOUN:4:conj
+| She | a doctor | friend
+my/PRON:2:nmod:poss sister/NOUN:4:nmod:poss 's/PART:2:case letter/NOUN:5:nsubj came/VERB:0:root
+| my sister 's letter
+Rio/PROPN:4:nsubj Grande/PROPN:1:flat slowly/ADV:4:advmod floods/VERB:0:root something/PRON:4:obj new/ADJ:5:amod
+  of/ADP:8:case value/NOUN:5:nmod
+| Rio Grande | something new | value
+New/PROPN:3:compound York/PROPN:3:compound streets/NOUN:5:nsubj all/ADV:5:advmod sleep/VERB:0:root
+| New York streets
+"""
+
+
+def chunked() -> list[tuple[Sentence, list[str]]]:
+    made = []
+    for block in re.findall(r"^\w.*?(?=^\w|\Z)", TREES, re.MULTILINE | re.DOTALL):
+        tree, *chunks = [" ".join(part.split()) for part in block.split("|")]
+        rows = [re.split("[/:]", word, maxsplit=3) for word in tree.split()]
+        sentence = Sentence.from_words(
+            [row[0] for row in rows], heads=[int(row[2]) for row in rows], deprels=[row[3] for row in rows]
+        )
+        for word, row in zip(sentence, rows, strict=True):
+            word.upos = row[1]
+        made.append((sentence, chunks))
+    return made
+
+
+@pytest.mark.parametrize(("sentence", "chunks"), chunked())
+def test_noun_chunks(sentence: Sentence, chunks: list[str]) -> None:
+    for vocab in (None, spacy.blank("en").vocab):
+        doc = sentence.to_spacy(vocab)
+        assert [chunk.text for chunk in doc.noun_chunks] == chunks
+        assert {chunk.label_ for chunk in doc.noun_chunks} == {"NP"}
+        assert [chunk.text for chunk in doc[:].noun_chunks] == chunks
+    with pytest.raises(ValueError, match="requires the dependency parse"):
+        list(Sentence.from_words(["a"]).to_spacy(spacy.blank("en").vocab).noun_chunks)
+
+
+def test_noun_chunks_of_pipelines(model: Path) -> None:
+    nlp = make(model)
+    text = "The old man saw dogs . Cats sleep ."
+    expected = [chunk.text for chunk in nlp(text).noun_chunks]
+    assert expected
+    [doc] = nlp.pipe([text], n_process=2)  # it comes back as bytes
+    assert [chunk.text for chunk in doc.noun_chunks] == expected
+
+
 # Saved and moved
 
 
@@ -387,6 +537,7 @@ def _embedded() -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
+        ({"tokens": "mine"}, "tokens 'mine' is not one of: given, model"),
         ({"sentences": "some"}, "sentences 'some' is not one of: auto, segment, given"),
         ({"precision": "low"}, "precision 'low' is not one of: auto, fp32, int8"),
         ({"keep": ["deprel"]}, "keep 'deprel' is not one of: upos"),

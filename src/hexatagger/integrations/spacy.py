@@ -1,8 +1,10 @@
 """Sentences ⇄ spaCy's Doc. The component for spaCy pipelines is `spacy_pipe`.
 
 The tokens of a Doc are the words of the sentences. Whitespace other than single spaces becomes whitespace tokens, as in
-spaCy's own tokenizers, so `doc.text` is the text. The words of a multiword token follow one another without a space; if
-they are not simply its parts ("du" is "de le"), the text of the Doc is that of the words.
+spaCy's own tokenizers, so `doc.text` is the text; other invisible characters between words are tokens of this kind too.
+The words of a multiword token follow one another without a space; if they are not simply its parts ("du" is "de le"),
+the text of the Doc is that of the words. `doc.spans["multiwords"]` has a Span of words for each multiword token, with
+its form as the label.
 
 The root is its own head with the relation `ROOT`. A whitespace token is attached to the word before it (or to the first
 of its sentence) with `dep`, and is skipped on the way back. UPOS unknown to spaCy are left out. DEPS, MISC and comments
@@ -10,11 +12,14 @@ are not transferred, except for what they say about spaces. Probabilities are ex
 not requested: `token._.head_probability`, `token._.heads` (most likely first; the token itself stands for the root),
 `span._.tree_probability`, `doc._.tree_probabilities`.
 
+`doc.noun_chunks` are found by a rule for the relations of Universal Dependencies (`noun_chunks`). spaCy's own rule for
+English expects those of its own models, and finds no objects.
+
 Extra `spacy`.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,6 +32,7 @@ from hexatagger.tree import check_tree
 
 with needs("spacy"):
     from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
+    from spacy.errors import Errors
     from spacy.parts_of_speech import IDS
     from spacy.tokens import Doc, Span, Token
     from spacy.vocab import Vocab
@@ -34,6 +40,8 @@ with needs("spacy"):
 ROOT = "ROOT"
 SPACE_DEP = "dep"
 _OF_SPACES = {"upos": "SPACE", "xpos": "_SP", "feats": "_"}
+MULTIWORDS = "multiwords"
+"""The group of spans that holds the multiword tokens of a Doc."""
 _ATTRIBUTES = {"upos": POS, "xpos": TAG, "feats": MORPH, "lemma": LEMMA}
 COLUMNS = tuple(_ATTRIBUTES)
 """The columns of a Doc besides the tree."""
@@ -72,16 +80,19 @@ def to_spacy(sentences: Iterable[Sentence], vocab: Vocab | None = None) -> Doc:
     [('She', 'nsubj', 'reads'), ('reads', 'ROOT', 'reads')]
     """
     chosen = [sentence for sentence in sentences if len(sentence)]
-    forms, spaces, ranges = _lay_out(chosen)
-    doc = Doc(Vocab() if vocab is None else vocab, words=forms, spaces=spaces)
+    doc, ranges = make_doc(chosen, Vocab() if vocab is None else vocab, last_space=False)
     columns = [name for name in COLUMNS if any(getattr(word, name) != "_" for each in chosen for word in each)]
     annotate(doc, ranges, chosen, columns)
     return doc
 
 
-def _lay_out(sentences: Sequence[Sentence]) -> tuple[list[str], list[bool], list[Range]]:
-    """Return the tokens of a Doc, whether a space follows each, and the ranges of the sentences."""
+def make_doc(sentences: Sequence[Sentence], vocab: Vocab, *, last_space: bool = True) -> tuple[Doc, list[Range]]:
+    """Return a Doc of the words, without their columns, and the ranges of the sentences.
+
+    A single space at the very end is kept only with `last_space`: CoNLL-U implies one after every sentence.
+    """
     forms, spaces, ranges = list[str](), list[bool](), list[Range]()
+    gaps, multiwords = list[int](), list[tuple[int, int, str]]()
 
     def add(form: str, gap: str) -> None:
         if form:
@@ -89,15 +100,18 @@ def _lay_out(sentences: Sequence[Sentence]) -> tuple[list[str], list[bool], list
             spaces.append(gap.startswith(" "))
             gap = gap.removeprefix(" ")
         if gap:
+            gaps.append(len(forms))
             forms.append(gap)
             spaces.append(False)
 
-    start, words = 0, iter(word for sentence in sentences for word in sentence)
+    start, words, gap = 0, iter(word for sentence in sentences for word in sentence), ""
     for surface, gap, token, last in surfaces(sentences):
         if isinstance(token, Multiword):
             *inner, final = [next(words).form for _ in range(token.first, token.last + 1)]
+            first = len(forms)
             for form in inner:
                 add(form, "")
+            multiwords.append((first, len(forms) + 1, token.form))
             add(final, gap)
         elif token is None:
             add("", gap)
@@ -108,8 +122,14 @@ def _lay_out(sentences: Sequence[Sentence]) -> tuple[list[str], list[bool], list
             ranges.append((start, len(forms)))
             start = len(forms)
     if ranges and gap == " ":
-        spaces[-1] = False  # the space that CoNLL-U implies after every sentence
-    return forms, spaces, ranges
+        spaces[-1] = last_space
+    doc = Doc(vocab, words=forms, spaces=spaces)
+    for place in gaps:
+        if not forms[place].isspace():
+            doc[place].pos_ = _OF_SPACES["upos"]  # subtle: so that `word_places` does not take it for a word
+    if multiwords:
+        doc.spans[MULTIWORDS] = [Span(doc, first, end, label=form) for first, end, form in multiwords]
+    return doc, ranges
 
 
 def annotate(
@@ -127,10 +147,8 @@ def annotate(
     parsed = not sentences or any(word.head is not None for sentence in sentences for word in sentence)
     names = [*([HEAD, DEP] if parsed else []), *(_ATTRIBUTES[name] for name in COLUMNS if name in columns)]
     rows = {name: [0] * len(doc) for name in names}
-    starts = [-1] * len(doc)
     waiting = iter(sentences)
     for start, end in ranges:
-        starts[start] = 1
         places = word_places(doc, start, end)
         sentence = next(waiting) if places else Sentence([])
         if len(places) != len(sentence):
@@ -140,6 +158,15 @@ def annotate(
     if rows:
         doc.from_array(list(rows), _unsigned(*rows.values()))
     # subtle: spaCy derives sentences from the heads, and may fail where many arcs cross
+    set_starts(doc, ranges)
+    cast("Any", doc).noun_chunks_iterator = noun_chunks
+
+
+def set_starts(doc: Doc, ranges: Sequence[Range]) -> None:
+    """Write where sentences start, and that they do not start elsewhere."""
+    starts = [-1] * len(doc)
+    for start, _ in ranges:
+        starts[start] = 1
     doc.from_array([SENT_START], _unsigned(starts))
 
 
@@ -149,9 +176,10 @@ def _unsigned(*columns: Sequence[int]) -> Any:
 
 
 def word_places(doc: Doc, start: int, end: int) -> list[int]:
-    """Return the tokens of a range that are words: all but whitespace."""
+    """Return the tokens of a range that are words: all but whitespace, and what is tagged so."""
     # subtle: not by `is_space`, which a vocabulary without a language does not have
-    return [place for place in range(start, end) if not doc[place].text.isspace()]
+    space = _OF_SPACES["upos"]
+    return [place for place in range(start, end) if not doc[place].text.isspace() and doc[place].pos_ != space]
 
 
 def _write(doc: Doc, span: Range, places: Sequence[int], sentence: Sentence, rows: dict[int, list[int]]) -> None:
@@ -213,14 +241,35 @@ def from_spacy(doc: Doc) -> list[Sentence]:
     bounded = len(doc) and doc.has_annotation("SENT_START")
     ranges = [(span.start, span.end) for span in doc.sents] if bounded else [(0, len(doc))]
     found = [(span, places) for span in ranges if (places := word_places(doc, *span))]
-    tokens = [[Place(doc[place].idx, doc[place].idx + len(doc[place])) for place in places] for _, places in found]
+    multiwords = {span.start: span for span in doc.spans.get(MULTIWORDS, ())}
+    tokens = [_tokens(doc, places, multiwords) for _, places in found]
     made = list(lay_out([(doc.text, tokens, False)]))
     for sentence, (span, places) in zip(made, found, strict=True):
+        for token in sentence.multiwords:
+            token.form = multiwords[places[token.first - 1]].label_
+        if sentence.multiwords:  # the form may not be the text of its words
+            sentence.comments.clear()
+            sentence.comments.append(f"# text = {sentence.text}")
         read_columns(doc, places, sentence.words)
         sentence.probability = doc[span[0] : span[1]]._.tree_probability
         if doc.has_annotation("DEP"):
             _read_tree(doc, places, sentence.words)
     return made
+
+
+def _tokens(doc: Doc, places: Sequence[int], multiwords: Mapping[int, Span]) -> list[Place]:
+    """Return the tokens of a sentence whose words are at these places."""
+    found, done = list[Place](), 0
+    for place in places:
+        if place < done:
+            continue
+        span = multiwords.get(place)
+        if span is not None and len(span) > 1 and set(range(place, span.end)) <= set(places):
+            done = span.end
+            found.append(Place(span.start_char, span.end_char, tuple(token.text for token in span)))
+        else:
+            found.append(Place(doc[place].idx, doc[place].idx + len(doc[place])))
+    return found
 
 
 def read_columns(doc: Doc, places: Sequence[int], words: Sequence[Word]) -> None:
@@ -251,3 +300,50 @@ def _read_tree(doc: Doc, places: Sequence[int], words: Sequence[Word]) -> None:
         if (offsets := token._.head_offsets) is not None:
             heads = [(place + offset, share) for offset, share in offsets]
             word.heads = [(0 if head == place else numbers[head], share) for head, share in heads if head in numbers]
+
+
+_NOUNS = ("NOUN", "PROPN", "PRON")
+_BEFORE = ("det", "amod", "nummod", "compound", "nmod", "flat", "clf")
+_AFTER = ("flat", "compound", "amod", "nummod", "goeswith", "fixed")
+
+
+def noun_chunks(doclike: Doc | Span) -> Iterator[tuple[int, int, int]]:
+    """Yield the base noun phrases of a Doc with Universal Dependencies, as `doc.noun_chunks` expects them.
+
+    A phrase is a noun, name or pronoun with the determiners, adjectives, numerals, compounds and possessors before it
+    and the adjectives, numerals and parts of its name after it; no phrase is inside another.
+
+    >>> heads, deprels = [3, 3, 4, 0, 4], ["det", "amod", "nsubj", "root", "obj"]
+    >>> sentence = Sentence.from_words(["the", "old", "man", "sees", "her"], heads=heads, deprels=deprels)
+    >>> for word, upos in zip(sentence, ["DET", "ADJ", "NOUN", "VERB", "PRON"]):
+    ...     word.upos = upos
+    >>> list(to_spacy([sentence]).noun_chunks)
+    [the old man, her]
+    """
+    doc = doclike.doc
+    if not doc.has_annotation("DEP"):
+        raise ValueError(Errors.E029)
+    label, done = doc.vocab.strings.add("NP"), 0
+    for word in doclike:
+        kind = _relation(word)
+        inside = kind in _AFTER or (kind in _BEFORE and word.i < word.head.i)  # of a phrase with another head
+        if word.pos_ not in _NOUNS or inside:
+            continue
+        start, end = word.i, word.i + 1
+        for left in reversed(list(word.lefts)):
+            if _relation(left) in _BEFORE:
+                start = left.left_edge.i
+            elif _relation(left) != "punct":
+                break
+        for right in word.rights:
+            if _relation(right) not in _AFTER or right.i != end or right.right_edge.i != right.i:
+                break
+            end += 1
+        if start >= done:
+            yield start, end, label
+            done = end
+
+
+def _relation(token: Token) -> str:
+    """Return the relation of a token without its subtype."""
+    return token.dep_.partition(":")[0]

@@ -1,7 +1,11 @@
 """The parser as a component of spaCy pipelines: `nlp.add_pipe("hexatagger")`.
 
-It sets heads, relations, sentence starts, and everything else its model predicts on a tokenised Doc; tokens are never
-changed. `integrations.spacy` describes how trees are written into a Doc.
+It sets heads, relations, sentence starts, and everything else its model predicts on a tokenised Doc; it never changes
+the tokens. `integrations.spacy` describes how trees are written into a Doc.
+
+By default the tokens are those of the pipeline's tokenizer. With `tokens = "model"`, the component replaces the
+tokenizer of the pipeline by the segmenter of its model, so that the tokens are the words that the model was trained on,
+those of multiword tokens included, and its sentence starts are set.
 
 Sentence starts are determined as in spaCy's own parser: those set by an earlier component are kept, and for tokens
 without a decision the segmenter of the model reads `doc.text`; a sentence that starts inside a token starts at the next
@@ -26,7 +30,7 @@ from tempfile import mkdtemp
 from typing import Any, cast, get_args
 
 from hexatagger.errors import ConfigError, FormatError, check_choice, needs
-from hexatagger.integrations.spacy import Range, annotate, read_columns, word_places
+from hexatagger.integrations.spacy import Range, annotate, make_doc, noun_chunks, read_columns, set_starts, word_places
 from hexatagger.model.config import Task
 from hexatagger.model.folder import RUNNING_FILES
 from hexatagger.model.registry import EMBEDDED, EMBEDDED_FOLDER, find_model
@@ -40,7 +44,8 @@ with needs("spacy"):
     import srsly
     from spacy.language import Language
     from spacy.tokens import Doc
-    from spacy.util import raise_error
+    from spacy.util import DummyTokenizer, raise_error
+    from spacy.vocab import Vocab
 
 _NAME, _FOLDER = "model.json", "model"
 _POOL = 1024  # sentences that are parsed together
@@ -54,7 +59,10 @@ _POOL = 1024  # sentences that are parsed together
     ],
 )
 class HexataggerPipe:
-    """The component; the options are those of `hexatagger.load` and `Parser.parse_sentences`, and `sentences`."""
+    """The component.
+
+    The options are those of `hexatagger.load` and `Parser.parse_sentences`; `tokens` and `sentences`: see above.
+    """
 
     # subtle: spaCy checks a config against these types, and would report a wrong name without its remedy
     def __init__(
@@ -65,12 +73,14 @@ class HexataggerPipe:
         model: str = EMBEDDED,
         precision: str = "auto",
         threads: int | None = None,
+        tokens: str = "given",
         sentences: str = "auto",
         probabilities: bool = False,
         keep: Sequence[str] = (),
         batch_size: int = 64,
     ) -> None:
         check_choice("precision", precision, get_args(Precision))
+        check_choice("tokens", tokens, ("given", "model"))
         check_choice("sentences", sentences, ("auto", "segment", "given"))
         for column in keep:
             check_choice("keep", column, get_args(Task))
@@ -80,6 +90,11 @@ class HexataggerPipe:
         self._error_handler: Callable[..., Any] = raise_error
         self._home = os.getpid()
         self._loaded: tuple[int, Parser] | None = None
+        if nlp is not None:
+            # Docs that come back from other processes have the iterator of the vocabulary.
+            nlp.vocab.get_noun_chunks = cast("Any", noun_chunks)
+            if tokens == "model":
+                nlp.tokenizer = ModelTokenizer(nlp.vocab, self)
 
     @property
     def parser(self) -> Parser:
@@ -191,6 +206,22 @@ class HexataggerPipe:
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_loaded": None}
+
+
+class ModelTokenizer(DummyTokenizer):
+    """A tokenizer for a pipeline with this component: the words and sentences that the segmenter of its model finds."""
+
+    def __init__(self, vocab: Vocab, component: HexataggerPipe) -> None:
+        self.vocab, self.component = vocab, component
+
+    def __call__(self, text: str) -> Doc:
+        """Make a Doc of a text."""
+        sentences = self.component.parser.segmenter.segment(text)
+        if not sentences:  # nothing to see: one token, as spaCy does it
+            return Doc(self.vocab, words=[text] if text else [], spaces=[False] if text else [])
+        doc, ranges = make_doc(sentences, self.vocab)
+        set_starts(doc, ranges)
+        return doc
 
 
 create = HexataggerPipe
