@@ -385,16 +385,14 @@ class Sentence:
         """The text: from the comment `# text`, or else the tokens joined according to SpaceAfter."""
         if (given := self.comment("text")) is not None:
             return given
-        return self._spell(1, len(self.words))
+        return _spell((token.form, token.misc) for token in self.tokens)
 
     def text_of(self, words: Iterable[Word]) -> str:
         """Return the text from the first to the last of some words, including what lies between them."""
         numbers = [self._number(word) for word in words]
-        return self._spell(min(numbers), max(numbers)) if numbers else ""
-
-    def _spell(self, first: int, last: int) -> str:
-        """Join the tokens of the words from `first` to `last` according to SpaceAfter."""
-        parts: list[str] = []
+        if not numbers:
+            return ""
+        first, last, parts = min(numbers), max(numbers), list[tuple[str, str]]()
         for token in self.tokens:
             inner, form = self.words_of(token), token.form
             if inner[-1].id < first or last < inner[0].id:
@@ -402,8 +400,8 @@ class Sentence:
             if inner[0].id < first or last < inner[-1].id:  # a part of a multiword token
                 space = "" if "".join(word.form for word in inner) == form else " "
                 form = space.join(word.form for word in inner if first <= word.id <= last)
-            parts += [form, "" if "SpaceAfter=No" in token.misc.split("|") else " "]
-        return "".join(parts).rstrip(" ")
+            parts.append((form, token.misc))
+        return _spell(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: everything in the sentence except empty columns.
@@ -483,3 +481,11 @@ class Sentence:
     def _repr_html_(self) -> str:
         """Return the tree as a notebook displays it."""
         return f'<div style="overflow-x:auto">{self.to_svg()}</div>'
+
+
+def _spell(tokens: Iterable[tuple[str, str]]) -> str:
+    """Join forms according to SpaceAfter in their MISC."""
+    parts = []
+    for form, misc in tokens:
+        parts += [form, "" if "SpaceAfter=No" in misc.split("|") else " "]
+    return "".join(parts).rstrip(" ")

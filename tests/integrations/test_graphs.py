@@ -67,6 +67,24 @@ def test_networkx_enhanced(examples: list[Sentence]) -> None:
     assert list(two.edges(keys=True)) == [(2, 1, "x"), (2, 1, "y")]
 
 
+def test_networkx_searches_as_we_do(examples: list[Sentence]) -> None:
+    pattern = nx.DiGraph()
+    pattern.add_node("verb", upos="VERB")
+    pattern.add_node("what")
+    pattern.add_edge("verb", "what", deprel="obj")
+
+    def fits(found: dict[str, str], wanted: dict[str, str]) -> bool:
+        return all(found[name] == value for name, value in wanted.items())
+
+    for sentence in examples:
+        matcher = nx.algorithms.isomorphism.DiGraphMatcher(
+            sentence.to_networkx(), pattern, node_match=fits, edge_match=fits
+        )
+        found = [{name: word for word, name in match.items()} for match in matcher.subgraph_monomorphisms_iter()]
+        ours = [(verb.id, what.id) for verb, what in sentence.search("upos=VERB >obj")]
+        assert sorted((match["verb"], match["what"]) for match in found) == ours
+
+
 def test_networkx_errors(examples: list[Sentence]) -> None:
     with pytest.raises(FormatError, match=r"DEPS '7:x' of '1': '7:x' is not a head of this sentence with a relation"):
         Sentence([Word(1, "a", deps="7:x")]).to_networkx(enhanced=True)

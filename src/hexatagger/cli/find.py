@@ -43,8 +43,8 @@ def find(query: str, files: tuple[str, ...], to: str, output: str, format_: Form
     links of its own: `upos=VERB >obj (upos=NOUN >amod)`.
 
     With --to conllu, each sentence with a match is written once, with a comment `# match = 2 reads, 4 papers` per
-    match, so that other commands can read it. With --to lines, each match is a line, with tabs between the sent_id (or
-    number) of the sentence, the numbers of the matched words, their forms, and the text.
+    match, so that other commands can read it. With --to lines, each match is a line, with tabs between the sent_id of
+    the sentence (or its number), the numbers of the matched words, their forms, and the text.
 
     \b
       hexatagger find 'upos=VERB >obj lemma=letter' treebank.conllu

@@ -235,7 +235,7 @@ def _remove(folder: str, home: int) -> None:
 
 
 def _sentence(doc: Doc, places: Sequence[int]) -> Sentence:
-    """Make a Sentence of tokens, with their annotation."""
-    sentence = Sentence.from_words([doc[place].text for place in places])
+    """Make a Sentence of tokens, with their annotation; spaces inside a token are as in the forms of a segmenter."""
+    sentence = Sentence.from_words([" ".join(doc[place].text.split()) for place in places])
     read_columns(doc, places, sentence.words)
     return sentence
