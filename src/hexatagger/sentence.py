@@ -10,7 +10,7 @@ O(N); for many questions about a very long sentence, use `tree.dependents_of(sen
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
 from hexatagger.errors import TreeError, wrong_type
@@ -385,22 +385,23 @@ class Sentence:
         """The text: from the comment `# text`, or else the tokens joined according to SpaceAfter."""
         if (given := self.comment("text")) is not None:
             return given
-        return _spell((token.form, token.misc) for token in self.tokens)
+        return _spell(self.tokens)
 
     def text_of(self, words: Iterable[Word]) -> str:
         """Return the text from the first to the last of some words, including what lies between them."""
         numbers = [self._number(word) for word in words]
         if not numbers:
             return ""
-        first, last, parts = min(numbers), max(numbers), list[tuple[str, str]]()
+        first, last, parts = min(numbers), max(numbers), list[Word | Multiword]()
         for token in self.tokens:
-            inner, form = self.words_of(token), token.form
+            inner = self.words_of(token)
             if inner[-1].id < first or last < inner[0].id:
                 continue
             if inner[0].id < first or last < inner[-1].id:  # a part of a multiword token
-                space = "" if "".join(word.form for word in inner) == form else " "
+                space = "" if "".join(word.form for word in inner) == token.form else " "
                 form = space.join(word.form for word in inner if first <= word.id <= last)
-            parts.append((form, token.misc))
+                token = replace(token, form=form)
+            parts.append(token)
         return _spell(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -483,9 +484,9 @@ class Sentence:
         return f'<div style="overflow-x:auto">{self.to_svg()}</div>'
 
 
-def _spell(tokens: Iterable[tuple[str, str]]) -> str:
-    """Join forms according to SpaceAfter in their MISC."""
+def _spell(tokens: Iterable[Word | Multiword]) -> str:
+    """Join the forms of tokens according to SpaceAfter."""
     parts = []
-    for form, misc in tokens:
-        parts += [form, "" if "SpaceAfter=No" in misc.split("|") else " "]
+    for token in tokens:
+        parts += [token.form, "" if "SpaceAfter=No" in token.misc.split("|") else " "]
     return "".join(parts).rstrip(" ")

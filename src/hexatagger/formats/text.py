@@ -177,8 +177,14 @@ def _places(surface: str, words: Sequence[str]) -> list[tuple[int, int]]:
     >>> _places("didn't", ["did", "n't"]), _places("du", ["de", "le"])
     ([(0, 3), (3, 6)], [(0, 2), (0, 2)])
     """
-    match = re.fullmatch(r"\s*".join(f"({re.escape(word)})" for word in words), surface)
-    return [match.span(number + 1) if match else (0, len(surface)) for number in range(len(words))]
+    found, place = list[tuple[int, int]](), 0
+    for word in words:
+        place += len(surface[place:]) - len(surface[place:].lstrip())
+        if not surface.startswith(word, place):
+            break
+        found.append((place, place + len(word)))
+        place += len(word)
+    return found if place == len(surface) and len(found) == len(words) else [(0, len(surface))] * len(words)
 
 
 def restore(sentences: Iterable[Sentence]) -> str:
