@@ -31,7 +31,8 @@ def main() -> None:
     languages: dict[str, Any] = {}
     for folder in sorted(each.parent for each in MODELS.glob("*/config.json")):
         code, card = folder.name, read_card(folder)
-        assert card is not None and card.package is not None, f"{folder} was made without --dev"
+        assert card is not None
+        assert card.package is not None, f"{folder} was packaged without --dev"
         parser, words = hexatagger.load(folder, threads=1), _words(table[code][2])
         ratios, rates = [], []
         for _ in range(rounds):
