@@ -93,7 +93,7 @@ def test_words_text_and_conllu_give_what_the_parser_gives(client: TestClient) ->
     answer = client.post("/v1/parse", json={"conllu": lines, "to": "conllu"})
     assert answer.headers["content-type"].startswith("text/plain")
     [sentence] = read_conllu(answer.iter_lines())  # type: ignore[arg-type]
-    assert sentence.comments == ["# sent_id = s1"]
+    assert sentence.comments == ["# sent_id = s1", "# text = She reads"]
     assert (sentence[0].lemma, sentence[0].misc) == ("_", "Keep=Me")  # the model predicts no lemmas
     assert sentence.heads.count(0) == 1
     assert ask(client, text=" \n")["sentences"] == []

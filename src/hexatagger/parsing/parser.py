@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
 from hexatagger.errors import ConfigError, check_choice
+from hexatagger.formats.ids import Ids
 from hexatagger.model.config import ModelConfig, Task
 from hexatagger.model.folder import has_segmenter
 from hexatagger.model.labels import Labels
@@ -67,7 +68,7 @@ class Parser:
         batch_size: int = 64,
     ) -> list[Sentence]:
         """Cut text into sentences and words and parse them."""
-        sentences = self.segmenter.stream([text])
+        sentences = map(Ids().complete, self.segmenter.stream([text]))
         return self.parse_sentences(
             sentences, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
         )
@@ -82,7 +83,7 @@ class Parser:
         batch_size: int = 64,
     ) -> list[Sentence]:
         """Parse sentences that are lists of words; the words are taken as they are."""
-        given = map(_sentence, sentences)
+        given = map(partial(_sentence, ids=Ids()), sentences)
         return self.parse_sentences(
             given, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
         )
@@ -203,12 +204,15 @@ class Parser:
         into batches across items, so many short texts are as fast as one long text. With several threads, up to
         32 batches are read before the first result.
         """
-        given = (
-            (isinstance(item, str), self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)])
-            for item in items
-        )
+        ids = Ids()
+
+        def read(item: str | Sentence | Sequence[str]) -> tuple[bool, list[Sentence]]:
+            if isinstance(item, str):
+                return True, [ids.complete(sentence) for sentence in self.segmenter.segment(item)]
+            return False, [_sentence(item, ids)]
+
         size = options.get("batch_size", 64) * _POOL
-        for is_text, parsed in parse_pooled(given, partial(self.parse_lists, **options), size=size):
+        for is_text, parsed in parse_pooled(map(read, items), partial(self.parse_lists, **options), size=size):
             yield parsed if is_text else parsed[0]
 
     def predict(self, sentences: Iterable[Sentence], *, batch_size: int = 64) -> list[Prediction]:
@@ -226,10 +230,10 @@ class Parser:
         return tag_scores(predictions, self.folder.temperature.tags if temperature is None else temperature)
 
 
-def _sentence(item: Sequence[str] | Sentence) -> Sentence:
-    """Make a Sentence of words; a Sentence stays as it is."""
+def _sentence(item: Sequence[str] | Sentence, ids: Ids) -> Sentence:
+    """Make a Sentence of words, with an id; a Sentence stays as it is."""
     if isinstance(item, Sentence):
         return item
     if isinstance(item, str):
         raise ConfigError(f"'{item[:40]}' is a string where a list of words is needed: [['She', 'reads'], …]")
-    return Sentence.from_words(item)
+    return ids.complete(Sentence.from_words(item))
