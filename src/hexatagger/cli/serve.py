@@ -12,7 +12,7 @@ from hexatagger.errors import ConfigError
     "models",
     multiple=True,
     metavar="NAME[=DIR]",
-    help="An installed model, or a folder and its name; repeat for more, the first is the default.  [default: en]",
+    help="An installed model, or a folder and its name; repeat for more, the first is the default.  [default: all installed ones, en first]",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all machines.")
 @click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 picks a free one.")
@@ -86,8 +86,12 @@ def serve(
 
 def _models(given: tuple[str, ...]) -> dict[str, str]:
     """Read NAME=DIR; a name without a folder is the name of a model."""
+    from hexatagger.server.options import installed_models
+
+    if not given:
+        return installed_models() or {"en": "en"}
     found: dict[str, str] = {}
-    for each in given or ("en",):
+    for each in given:
         name, equals, folder = each.partition("=")
         if not name or (equals and not folder):
             raise ConfigError(f"--model '{each}' is not NAME=DIR")

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.files import LOG
+from hexatagger.model.card import read_card
 from hexatagger.model.folder import LANGUAGE, read_json, write_json
 from hexatagger.model.registry import EMBEDDED, installed
 from hexatagger.model.values import checked, checking
@@ -232,6 +233,23 @@ def _read_once(folder: Path, changed: int) -> LanguageProfile | None:
 def _profiles(models: Mapping[str, Path]) -> dict[str, LanguageProfile]:
     """Return the profiles of models that have one."""
     return {name: profile for name, folder in models.items() if (profile := _profile(folder))}
+
+
+def name_language(model: Path) -> tuple[str, str]:
+    """Return the code and the English name of a model's language; the name is empty if only the code is known.
+
+    >>> from hexatagger.model.registry import find_model
+    >>> name_language(find_model("en"))
+    ('en', 'English')
+    """
+    profile = _profile(model)
+    try:
+        code = (profile and profile.language) or getattr(read_card(model), "language", "")
+    except FormatError as error:  # parsing does not need the card
+        LOG.warning("%s", error)
+        code = ""
+    known = _languages()
+    return code, dict(zip(known.codes, known.names, strict=True)).get(code, "")
 
 
 def choose(text: str, models: Mapping[str, Path]) -> str:
