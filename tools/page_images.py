@@ -86,9 +86,8 @@ def shoot(
     browser.get(f"{address}/#{urlencode(state)}")
     WebDriverWait(browser, 60).until(lambda _: browser.find_elements("css selector", "#figure > *"))
     if word:
-        browser.execute_script(
-            "document.querySelector(`[data-word=\"${arguments[0]}\"]`).dispatchEvent(new MouseEvent('mouseenter'))", word
-        )
+        find = "document.querySelector(`#figure [data-word='${arguments[0]}']`)"
+        browser.execute_script(f"{find}.dispatchEvent(new MouseEvent('mouseenter'))", word)
     if not height:
         height = browser.execute_script("return document.documentElement.scrollHeight")
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": height})

@@ -12,7 +12,8 @@ from hexatagger.errors import ConfigError
     "models",
     multiple=True,
     metavar="NAME[=DIR]",
-    help="An installed model, or a folder and its name; repeat for more, the first is the default.  [default: all installed ones, en first]",
+    help="An installed model, or a folder and its name; repeat for more, the first is the default.  [default: all "
+    "installed ones, en first]",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all machines.")
 @click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 picks a free one.")

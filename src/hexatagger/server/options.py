@@ -49,8 +49,8 @@ class ServerOptions:
     """
 
     models: Mapping[str, str] = field(default_factory=lambda: {"en": "en"})
-    """Model name → folder, or the name of an installed model. The first one is the default; the others are loaded when a
-    request first asks for them."""
+    """Model name → folder, or the name of an installed model. The first one is the default; the others are loaded when
+    a request first asks for them."""
     host: str = "127.0.0.1"
     """The address to listen on. The default is loopback: only this machine can connect."""
     port: int = 8000

@@ -6,15 +6,15 @@ import { element, percent, scale, shown as form } from "./dom.js";
 import { drawDown } from "./down.js";
 import { examples } from "./examples.js";
 import { download, toClipboard, toPng, write } from "./export.js";
-import { showFixed, showGlossary, showLegend, showSentences, showTrees, showWord } from "./panels.js";
-import { VIEWS, ZOOMS, readState, request, writeState } from "./state.js";
+import { showChoosing, showFixed, showGlossary, showLegend, showSentences, showTrees, showWord } from "./panels.js";
+import { FIT, VIEWS, ZOOMS, readState, request, writeState } from "./state.js";
 import { drawTable } from "./table.js";
 import { explainRelations } from "./tooltip.js";
 import { drawSteps, drawTags, drawTree } from "./tree.js";
 
 const WAIT = 250; // milliseconds after the last key before the input is parsed
 const PHONE = 560; // pixels: on a narrower page trees have one word per row
-const LEAST = 0.72; // a tree that must be made smaller than this to fit has one word per row too
+const LEAST = 0.72; // a tree that must be made smaller than this to fit has one word per row too; other drawings scroll
 const NAMES = { conllu: "CoNLL-U", json: "JSON", svg: "SVG", png: "PNG", link: "the link" };
 
 const $ = (id) => document.getElementById(id);
@@ -157,6 +157,7 @@ function draw() {
   $("zoom").hidden = ["table", "tags"].includes(state.view);
   $("legend").hidden = !["arcs", "table"].includes(state.view);
   $("layout").value = state.layout;
+  $("stage").classList.toggle("beside", isDown());
   const current = tree();
   if (state.view === "arcs") place((isDown() ? drawDown : drawArcs)(current, fixed(), listeners), "Dependency tree, scrolls sideways");
   else if (state.view === "table") $("figure").replaceChildren(drawTable(current, hovering, point));
@@ -173,26 +174,28 @@ function place(drawing, label) {
   $("figure").replaceChildren(element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": label }, fitted(drawing)));
 }
 
-const room = () => $("figure").clientWidth - 24; // without its margins
+const MARGINS = 24; // pixels around a drawing
 
 /** Say whether the tree has one word per row. */
 function isDown() {
-  if (state.layout !== "auto") return state.layout === "down";
-  return room() < PHONE || LEAST * tree().layout.arcs.width > room();
+  if (state.view !== "arcs" || state.layout !== "auto") return state.view === "arcs" && state.layout === "down";
+  const room = $("result").clientWidth - MARGINS;
+  return room < PHONE || LEAST * tree().layout.arcs.width > room;
 }
 
 /** Scale a drawing as the user wants, or so that it fits; it is never made larger to fit. */
 function fitted(drawing) {
-  factor = state.zoom ? state.zoom / 100 : Math.min(1, room() / Number(drawing.getAttribute("width")));
+  const fit = Math.min(1, ($("figure").clientWidth - MARGINS) / Number(drawing.getAttribute("width")));
+  factor = state.zoom > FIT ? state.zoom / 100 : state.zoom === FIT || state.view === "arcs" ? fit : Math.max(fit, LEAST);
   $("scale").textContent = `${Math.round(100 * factor)} %`;
   $("smaller").disabled = 100 * factor <= ZOOMS[0];
   $("larger").disabled = 100 * factor >= ZOOMS[1] - 1;
-  $("fit").disabled = !state.zoom;
+  $("fit").disabled = factor === fit;
   return scale(drawing, factor);
 }
 
 function zoom(percentage) {
-  state.zoom = percentage && Math.min(Math.max(Math.round(percentage), ZOOMS[0]), ZOOMS[1] - 1);
+  state.zoom = percentage === FIT ? FIT : Math.min(Math.max(Math.round(percentage), ZOOMS[0]), ZOOMS[1] - 1);
   chosen = 0;
   draw();
   say(`Zoom: ${$("scale").textContent}.`);
@@ -209,7 +212,8 @@ function mark(number) {
 
 function drawPanels() {
   const current = tree();
-  showWord($("word-body"), current, current.words[(chosen || shown) - 1], chosen > 0, { fix, cancel });
+  showWord($("word-body"), current, current.words[(chosen || shown) - 1], fix);
+  showChoosing($("choosing"), current, chosen, fix, cancel);
   showTrees($("trees-body"), trees(), state.tree, Object.keys(fixed()).length > 0, (number) => {
     state.tree = number;
     state.step = 0;
@@ -255,7 +259,7 @@ function point(id) {
   if (id) shown = id;
   const words = drawing()?.querySelector(".word") ? drawing() : null;
   if (words) light(words, id || chosen);
-  if (id) showWord($("word-body"), tree(), tree().words[(chosen || id) - 1], chosen > 0, { fix, cancel });
+  if (id) showWord($("word-body"), tree(), tree().words[(chosen || id) - 1], fix);
 }
 
 /** The first click chooses a word, the second its head. */
@@ -332,7 +336,7 @@ function look(view) {
   $(`tab-${view}`).focus();
 }
 
-const written = (kind) => write(kind, state, answer, { plain: !$("note").hidden, down: state.view === "arcs" && isDown() });
+const written = (kind) => write(kind, state, answer, { plain: !$("note").hidden, down: isDown() });
 
 /** Copy the current tree in the format that is asked for. */
 async function copy(kind) {
@@ -401,7 +405,7 @@ function listen() {
   });
   $("smaller").addEventListener("click", () => zoom(80 * factor));
   $("larger").addEventListener("click", () => zoom(125 * factor));
-  $("fit").addEventListener("click", () => zoom(0));
+  $("fit").addEventListener("click", () => zoom(FIT));
   for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(button.dataset.copy));
   for (const button of document.querySelectorAll("[data-download]")) button.addEventListener("click", () => save(button.dataset.download));
   $("glossary").addEventListener("toggle", () => showGlossary($("glossary-body")), { once: true });

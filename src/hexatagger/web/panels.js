@@ -4,7 +4,7 @@ import { element, percent, shown } from "./dom.js";
 import { GROUPS, explain, known } from "./relations.js";
 
 /** Show a word: its head and its other possible heads, with probabilities. A click on a head fixes it. */
-export function showWord(body, sentence, word, choosing, act) {
+export function showWord(body, sentence, word, fix) {
   if (!word) {
     body.replaceChildren(element("p", { class: "small" }, "Point at a word to see its head, how probable it is, and what other heads are possible. Click a word and then its head to fix an arc."));
     return;
@@ -22,11 +22,18 @@ export function showWord(body, sentence, word, choosing, act) {
     parts.push(element("p", { class: "small" }, "Possible heads; choose one to fix it:"));
     for (const [head, probability] of word.heads.filter(([, each]) => each >= 0.0005).slice(0, 6)) {
       const label = `Fix the head of ${form(word.id)} to ${form(head)}, ${percent(probability)}`;
-      parts.push(choice(form(head), probability, { "aria-label": label, "aria-pressed": String(head === word.head), click: () => act.fix(word.id, head) }));
+      parts.push(choice(form(head), probability, { "aria-label": label, "aria-pressed": String(head === word.head), click: () => fix(word.id, head) }));
     }
   }
-  if (choosing) parts.push(element("p", {}, element("button", { type: "button", click: () => act.fix(word.id, 0) }, "Make it the root"), " ", element("button", { type: "button", click: act.cancel }, "Cancel")));
   body.replaceChildren(...parts);
+}
+
+/** While the user chooses the head of a word, say so beside the drawing. */
+export function showChoosing(bar, sentence, word, fix, cancel) {
+  bar.hidden = !word;
+  if (!word) return;
+  const button = (text, act) => element("button", { type: "button", click: act }, text);
+  bar.replaceChildren(`Choose the head of “${shown(sentence, word)}”.`, button("Make it the root", () => fix(word, 0)), button("Cancel", cancel));
 }
 
 function choice(text, probability, attributes) {

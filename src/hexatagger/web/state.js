@@ -2,7 +2,8 @@
 
 export const VIEWS = ["arcs", "table", "bht", "tags", "steps"];
 const LAYOUTS = ["auto", "across", "down"];
-export const ZOOMS = [20, 401]; // percent, from and below; 0 fits the drawing to the page
+export const ZOOMS = [20, 401]; // percent, from and below; besides them 0: automatic, and FIT: as small as the page is
+export const FIT = 1;
 const INPUTS = ["text", "words"];
 const PLAIN = { text: "", input: "", model: "", view: "arcs", layout: "auto", zoom: 0, k: 5, sentence: 1, tree: 1, step: 0, fixed: {} };
 
@@ -19,6 +20,7 @@ export function readState(hash) {
     const value = Number(given.get(name) ?? NaN);
     if (Number.isInteger(value) && value >= least && value < most) state[name] = value;
   }
+  if (given.get("zoom") === String(FIT)) state.zoom = FIT;
   for (const each of (given.get("fix") ?? "").split(",")) {
     const match = /^(\d{1,5})\.(\d{1,5})\.(\d{1,5})$/.exec(each);
     if (match) (state.fixed[Number(match[1])] ??= {})[Number(match[2])] = Number(match[3]);
