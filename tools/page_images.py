@@ -26,7 +26,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from hexatagger.server import ServerOptions, create_app, open_socket
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-COLORS = 96  # of a picture: more make the file larger, not better
+COLORS = 256  # of a picture, so that its file is small
 SHORT = "She reads fascinating papers."
 MIDDLE = "The children who had waited in the hall ran out into the garden and climbed the old apple tree."
 LONG = (
@@ -36,10 +36,9 @@ LONG = (
 )
 TEXT = "The ferry left late. Nobody on board seemed to mind, because the sun was out. My brother won every game!"
 PICTURES = {  # name: width, height, theme, address, the word to point at
-    "page": (1100, 800, "light", {"text": "I saw the man with the telescope."}, 7),
-    "page-dark": (1100, 800, "dark", {"text": MIDDLE}, 3),
+    "page": (1100, 0, "light", {"text": "I saw the man with the telescope."}, 7),
+    "page-dark": (1100, 880, "dark", {"text": LONG}, 5),
     "page-phone": (390, 844, "light", {"text": MIDDLE}, 0),
-    "page-steps": (1100, 900, "light", {"text": SHORT, "view": "steps", "step": 6}, 0),
 }
 
 

@@ -318,6 +318,11 @@ function step(to, focus) {
   const row = $("figure").querySelector("[aria-current]");
   const table = $("figure").querySelector(".table");
   if (row && table) table.scrollTop = Math.max(0, row.offsetTop - table.clientHeight / 2);
+  const [box, now] = [$("figure").querySelector("div.scroll"), $("figure").querySelector("svg .now")];
+  if (now) {
+    const [seen, place] = [box.getBoundingClientRect(), now.getBoundingClientRect()];
+    if (place.left < seen.left || place.right > seen.right) box.scrollLeft += place.left - seen.left - seen.width / 2;
+  }
   const again = $("figure").querySelector(`.steps-bar [aria-label="${focus}"]:not(:disabled)`) ?? $("figure").querySelector(".steps-bar input");
   again?.focus();
 }

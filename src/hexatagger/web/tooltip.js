@@ -30,7 +30,10 @@ export function explainRelations(place, tip) {
     if (arc) show(arc.dataset.deprel, word);
     word.setAttribute("aria-describedby", tip.id);
   });
-  place.addEventListener("focusout", hide);
+  place.addEventListener("focusout", (event) => {
+    event.target.closest(".word")?.removeAttribute("aria-describedby"); // what is hidden would still be read
+    hide();
+  });
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
   document.addEventListener("scroll", hide, { capture: true, passive: true });
 }
