@@ -161,10 +161,10 @@ def test_the_tree_as_you_type(page: Page) -> None:
     page.until(lambda: "Type a sentence" in page.status())
     assert not page.one("#result").is_displayed()
     page.type(TEXT)
-    page.until(lambda: page.words() == ["She", "reads", "fascinating", "papers", "."])
+    page.until(lambda: "5 words in 1 sentence" in page.status())
+    assert page.words() == ["She", "reads", "fascinating", "papers", "."]
     [made] = page.ask()["sentences"]
     assert page.heads() == [word["head"] for word in made["words"]]
-    assert "5 words in 1 sentence" in page.status()
     page.type("One. Two three.")
     page.until(lambda: page.one("#place").text == "1 / 2")
     page.click("#next")
@@ -590,7 +590,7 @@ def test_the_theme_is_kept(page: Page) -> None:
 def test_a_tree_below_a_more_probable_one_says_why(page: Page) -> None:
     parser = make_parser()
     words = ["she", "reads", "many", "old", "papers", "today"]
-    behind = {}
+    behind: dict[bool, str] = {}
     for order in itertools.permutations(words):
         [made] = parser.parse_words([order], probabilities=True, k=5)
         assert made.probability is not None

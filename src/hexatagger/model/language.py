@@ -18,6 +18,7 @@ import binascii
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.files import LOG
-from hexatagger.model.card import read_card
+from hexatagger.model.card import Card, read_card
 from hexatagger.model.folder import LANGUAGE, read_json, write_json
 from hexatagger.model.registry import EMBEDDED, installed
 from hexatagger.model.values import checked, checking
@@ -242,12 +243,12 @@ def name_language(model: Path) -> tuple[str, str]:
     >>> name_language(find_model("en"))
     ('en', 'English')
     """
-    profile = _profile(model)
-    try:
-        code = (profile and profile.language) or getattr(read_card(model), "language", "")
-    except FormatError as error:  # parsing does not need the card
-        LOG.warning("%s", error)
-        code = ""
+    profile, code = _profile(model), ""
+    if profile and profile.language:
+        code = profile.language
+    else:
+        with suppress(FormatError):  # parsing does not need the card
+            code = (read_card(model) or Card()).language
     known = _languages()
     return code, dict(zip(known.codes, known.names, strict=True)).get(code, "")
 

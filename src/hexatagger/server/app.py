@@ -149,7 +149,9 @@ class Service:
                     body = await self._body(request)
                     task = await run_in_threadpool(read_request, body, self.options, self.folders)
                     name = task.request.model
-                    batcher = self.batchers.get(name) or await run_in_threadpool(self._open, name)
+                    batcher = (
+                        self.batchers[name] if name in self.batchers else await run_in_threadpool(self._open, name)
+                    )
                     sentences = await asyncio.wrap_future(batcher.ask(task))
             except TimeoutError:
                 if body is None:
