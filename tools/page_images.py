@@ -35,9 +35,8 @@ LONG = (
     "that the first ripe apples of the year were finally theirs."
 )
 TEXT = "The ferry left late. Nobody on board seemed to mind, because the sun was out. My brother won every game!"
-PICTURES: dict[
-    str, tuple[int, int, str, dict[str, object], int]
-] = {  # name: width, height, theme, address, the word to point at
+PICTURES: dict[str, tuple[int, int, str, dict[str, object], int]] = {
+    # name: width, height (0: the whole page), theme, state of the page, the word to point at
     "page": (1100, 0, "light", {"text": "I saw the man with the telescope."}, 7),
     "page-dark": (1100, 880, "dark", {"text": LONG}, 5),
     "page-phone": (390, 844, "light", {"text": MIDDLE}, 0),

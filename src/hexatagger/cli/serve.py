@@ -5,6 +5,8 @@ import click
 from hexatagger.cli.options import threads_option
 from hexatagger.errors import ConfigError
 
+_NAMED = 8  # models that the first line names
+
 
 @click.command(short_help="Parse over HTTP, with a page that shows trees.")
 @click.option(
@@ -81,7 +83,9 @@ def serve(
     with open_socket(given) as listener:
         address, taken = listener.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
-        click.echo(f"Serving {', '.join(given.models)} at http://{shown}:{taken}/ (interface: /docs)", err=True)
+        first, more = list(given.models)[:_NAMED], len(given.models) - _NAMED
+        named = ", ".join(first) + (f" and {more} more models" if more > 0 else "")
+        click.echo(f"Serving {named} at http://{shown}:{taken}/ (interface: /docs)", err=True)
         run(given, listener)
 
 
