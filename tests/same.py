@@ -1,5 +1,6 @@
 """Comparison of sentences in everything they have: `==` ignores probabilities, alternatives and offsets."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,17 @@ def everything(sentence: Sentence, digits: int = 9) -> Any:
 def all_of(sentences: Iterable[Sentence], digits: int = 9) -> list[Any]:
     """Return all that sentences have."""
     return [everything(sentence, digits) for sentence in sentences]
+
+
+def ids_of(conllu: str) -> list[str]:
+    """Return the ids of the sentences of a file."""
+    return re.findall(r"^# sent_id = (.*)$", conllu, re.MULTILINE)
+
+
+def without_ids(conllu: str) -> str:
+    """Return a file without the ids that sentences, paragraphs and documents are given."""
+    bare = re.sub(r"^# sent_id = .*\n", "", conllu, flags=re.MULTILINE)
+    return re.sub(r"^(# new(?:par|doc)) id = (?:\S+-)?[pd][0-9]+$", r"\1", bare, flags=re.MULTILINE)
 
 
 def _rounded(value: Any, digits: int) -> Any:

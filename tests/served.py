@@ -92,15 +92,22 @@ def make_parser(network: Network | None = None, *, cuts_text: bool = True) -> Pa
 
 @contextmanager
 def serving(
-    options: ServerOptions, network: Network | None = None, folders: Mapping[str, Path] | None = None
+    options: ServerOptions,
+    network: Network | None = None,
+    folders: Mapping[str, Path] | None = None,
+    *,
+    real: bool = False,
 ) -> Iterator[str]:
-    """Serve in a thread of this process; yields the address. `folders` have the profiles of the models' languages."""
+    """Serve in a thread of this process; yields the address. `folders` have the profiles of the models' languages.
+
+    With `real`, the models are those that the options name, with their networks.
+    """
     import uvicorn
 
     from hexatagger.server.run import HeaderTimeout
 
     listener = open_socket(options)
-    parsers = {name: make_parser(network) for name in options.models}
+    parsers = {} if real else {name: make_parser(network) for name in options.models}
     for name, folder in (folders or {}).items():
         parsers[name].folder.path = folder
     app = create_app(options, parsers=parsers)

@@ -5,8 +5,8 @@ requires of any treebank: HEAD and DEPREL form a tree with one root, SpaceAfter 
 of the tokens. Written from the description of the levels and of CoNLL-U
 (https://universaldependencies.org/validation-rules.html, https://universaldependencies.org/format.html).
 
-Two rules are about treebanks rather than output, and are options: every sentence has a `sent_id`, and UPOS is one of
-the 17 tags.
+Two rules are options, because they do not hold for all that is read: every sentence has a `sent_id` and a `text`, and
+UPOS is one of the 17 tags.
 """
 
 import re
@@ -22,10 +22,10 @@ _DEPS = re.compile(rf"({_NUMBER}(?:\.[1-9][0-9]*)?):\S+")
 _NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
 
-def problems(text: str, *, sent_ids: bool = False, tags: bool = False) -> list[str]:
+def problems(text: str, *, complete: bool = False, tags: bool = False) -> list[str]:
     """Return what is wrong with CoNLL-U, each with its line; nothing if it is valid at levels 1 and 2.
 
-    With `sent_ids`, every sentence must have an id. With `tags`, UPOS must be one of UD's.
+    If `complete`, every sentence must have an id and its text. With `tags`, UPOS must be one of UD's.
     """
     found: list[str] = []
     if text and not text.endswith("\n\n"):
@@ -39,7 +39,7 @@ def problems(text: str, *, sent_ids: bool = False, tags: bool = False) -> list[s
         elif block:
             if glued and any(re.match(r"#\s*new(?:par|doc)\b", each) for _, each in block):
                 found.append(f"line {block[0][0]}: a paragraph starts after SpaceAfter=No")
-            found += [f"line {place}: {what}" for place, what in _sentence(block, seen, sent_ids, tags)]
+            found += [f"line {place}: {what}" for place, what in _sentence(block, seen, complete, tags)]
             glued = _glued([each.split("\t") for _, each in block if not each.startswith("#")])
             block = []
         elif number <= text.count("\n"):
@@ -47,7 +47,7 @@ def problems(text: str, *, sent_ids: bool = False, tags: bool = False) -> list[s
     return found
 
 
-def _sentence(block: list[tuple[int, str]], seen: set[str], sent_ids: bool, tags: bool) -> Iterator[tuple[int, str]]:
+def _sentence(block: list[tuple[int, str]], seen: set[str], complete: bool, tags: bool) -> Iterator[tuple[int, str]]:
     first = block[0][0]
     comments = [line for _, line in block if line.startswith("#")]
     rows = [(number, line.split("\t")) for number, line in block if not line.startswith("#")]
@@ -62,8 +62,8 @@ def _sentence(block: list[tuple[int, str]], seen: set[str], sent_ids: bool, tags
     yield from _identifiers(rows)
     words = [columns for _, columns in rows if _WORD.fullmatch(columns[0])]
     yield from ((first, what) for what in _tree(words))
-    yield from ((first, what) for what in _comments(comments, seen, sent_ids))
-    yield from ((first, what) for what in _text(comments, rows))
+    yield from ((first, what) for what in _comments(comments, seen, complete))
+    yield from ((first, what) for what in _text(comments, rows, complete))
     for number, columns in rows:
         if tags and columns[3] not in UPOS and _WORD.fullmatch(columns[0]):
             yield number, f"UPOS {columns[3]!r} is not a tag of UD"
@@ -138,14 +138,16 @@ def _tree(words: list[list[str]]) -> Iterator[str]:
         yield f"{above[1:].count(0)} roots"
 
 
-def _comments(comments: list[str], seen: set[str], sent_ids: bool) -> Iterator[str]:
-    """Level 2: `sent_id` and `text` at most once, ids unique, newpar and newdoc at most once with at most an id."""
+def _comments(comments: list[str], seen: set[str], complete: bool) -> Iterator[str]:
+    """Level 2: `sent_id` at most once, unique, no space or slash; newpar and newdoc at most once, perhaps with id."""
     ids = [match[1] for line in comments if (match := re.match(r"#\s*sent_id\s*=\s*(.*)$", line))]
-    if len(ids) > 1 or (sent_ids and not ids):
+    if len(ids) > 1 or (complete and not ids):
         yield f"{len(ids)} sent_id"
     for each in ids:
-        if not each or each in seen:
-            yield f"sent_id {each!r} is empty or was used before"
+        if each in seen:
+            yield f"sent_id {each!r} was used before"
+        if not re.fullmatch(r"[^\s/]+", each):
+            yield f"sent_id {each!r} is empty, or has a space or slash"
         seen.add(each)
     for kind in ("newpar", "newdoc"):
         lines = [line for line in comments if re.match(rf"#\s*{kind}\b", line)]
@@ -170,10 +172,10 @@ def _glued(rows: list[list[str]]) -> bool:
     return bool(tokens) and "SpaceAfter=No" in tokens[-1][9].split("|")
 
 
-def _text(comments: list[str], rows: list[tuple[int, list[str]]]) -> Iterator[str]:
+def _text(comments: list[str], rows: list[tuple[int, list[str]]], complete: bool) -> Iterator[str]:
     """Level 2: `# text` is the tokens with a space after each, unless SpaceAfter=No, and does not end in one."""
     texts = [line.partition("=")[2].removeprefix(" ") for line in comments if re.match(r"#\s*text\s*=", line)]
-    if len(texts) > 1:
+    if len(texts) > 1 or (complete and not texts):
         yield f"{len(texts)} texts"
     if not texts:
         return

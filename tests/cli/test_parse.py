@@ -14,9 +14,12 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("onnx", reason="making a model needs the extra [train]")
 
+import validator
 from hexatagger.cli import main
 from hexatagger.formats.files import lock
+from hexatagger.parsing.fingerprint import input_digest
 from onnx_model import write_model
+from same import ids_of
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +74,37 @@ def test_an_interrupted_run_is_continued(model: Path, data: Path, tmp_path: Path
     assert result.exit_code == 0, result.output
     assert target.read_text() == whole[:done].replace("papers", "PAPERS") + whole[done:]
     assert not list(tmp_path.glob("*.partial*"))
+
+
+def test_ids_do_not_depend_on_how_it_runs(model: Path, tmp_path: Path) -> None:
+    names = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for name in names:
+        name.write_text("".join(f"Dogs bark{' at cats' * (number % 3)} .\n" for number in range(700)))
+    command: list[str | Path] = ["parse", "--model", model, "--from", "words", "--to", "conllu"]
+    command += ["-f", names[0], "-f", names[1]]
+    whole = run(*command).stdout
+    assert ids_of(whole) == [f"s{number}" for number in range(1, 1401)]
+    assert validator.problems(whole, complete=True) == []
+    assert run(*command, "--workers", "2").stdout == whole
+    target, partial = tmp_path / "out.conllu", tmp_path / "out.conllu.partial"
+    names[1].write_bytes(names[1].read_bytes() + b"\xff")
+    assert run(*command, "-o", target, "--resume").exit_code == 1  # interrupted: what it was made with is recorded
+    names[1].write_bytes(names[1].read_bytes()[:-1])
+    record = tmp_path / "out.conllu.partial.json"
+    made_with = json.loads(record.read_text()) | {"input": input_digest((), names)}
+    record.write_text(json.dumps(made_with))
+    partial.write_text(whole[: whole.index("# sent_id = s800\n") + 30])  # in the second file
+    assert run(*command, "-o", target, "--resume").exit_code == 0
+    assert target.read_text() == whole
+
+
+def test_alternatives_have_ids_of_their_own(model: Path) -> None:
+    made = run(
+        "parse", "--model", model, "--from", "words", "--k", "2", "--to", "conllu", text="Dogs bark\nHi\n"
+    ).stdout
+    assert ids_of(made) == ["s1", "s1.alt2", "s2"]
+    best = [tree for tree in made.split("\n\n") if "\n# alternative = " not in tree]
+    assert ids_of("\n".join(best)) == ["s1", "s2"]
 
 
 @pytest.mark.parametrize(

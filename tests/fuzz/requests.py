@@ -18,6 +18,7 @@ from fuzz import conllu
 from fuzz.cases import Counts, check, mutate_bytes, mutate_document, run_cases
 from hexatagger.decode import Constraints
 from hexatagger.formats.conllu import format_sentence, read_conllu
+from hexatagger.formats.ids import Ids
 from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from hexatagger.server import ServerOptions, create_app
@@ -230,6 +231,7 @@ def _parsed(parser: Parser, request: dict[str, Any]) -> list[Sentence]:
         sentences = [Sentence.from_words(words) for words in request["words"]]
     else:
         sentences = list(read_conllu(io.StringIO(request["conllu"].rstrip("\r\n") + "\n\n")))
+    sentences = list(map(Ids().complete, sentences))
     known = [_known(each) for each in request.get("constraints", ())]
     known += [None] * (len(sentences) - len(known))
     probabilities, k = request.get("probabilities", False), int(request.get("k", 1))

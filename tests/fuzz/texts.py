@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import validator
 from fuzz.cases import Counts, check, run_cases
 from hexatagger.formats.conllu import format_sentence, read_conllu
+from hexatagger.formats.ids import Ids
 from hexatagger.formats.text import restore, words_of
 from hexatagger.parsing.load import load
 from hexatagger.parsing.parser import Parser
@@ -50,6 +51,7 @@ def case(chance: random.Random) -> Iterable[str]:
     else:
         segmenter = {"noise": NOISE, "spaced": SPACED, "rules": RULES}[kind]
         sentences = list(segmenter.stream(_chunks(chance, text), lines=chance.random() < 0.2))
+    sentences = list(map(Ids().complete, sentences))
     _check_places(text, sentences)
     if kind == "parsed":
         sentences = _parser().parse_sentences(
@@ -107,4 +109,4 @@ def _check_places(text: str, sentences: Sequence[Sentence]) -> None:
 
 def _check_valid(sentences: Sequence[Sentence]) -> None:
     written = "".join(map(format_sentence, sentences))
-    check(not (wrong := validator.problems(written)), f"{wrong[:3]} in {written!r}")
+    check(not (wrong := validator.problems(written, complete=True)), f"{wrong[:3]} in {written!r}")

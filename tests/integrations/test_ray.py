@@ -28,6 +28,7 @@ from hexatagger.formats.files import lock
 from hexatagger.integrations.ray import CorpusOptions, Summary, parse, parse_files, read_conllu, write_conllu
 from invented import add_profile
 from onnx_model import write_model
+from same import ids_of, without_ids
 
 pytestmark = [  # what Ray does inside itself
     pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*"),
@@ -145,14 +146,16 @@ def test_a_worker_and_a_node_die_in_the_middle(cluster: Any, model: Path, tmp_pa
 
     single = run("parse", "--model", model, "-f", corpus / "a.txt", "-o", tmp_path / "a.conllu")
     assert single.exit_code == 0, single.output
-    assert shards(out, "a.txt") == (tmp_path / "a.conllu").read_text()
+    assert without_ids(shards(out, "a.txt")) == without_ids((tmp_path / "a.conllu").read_text())
+    ids = ids_of(shards(out))
+    assert len(set(ids)) == len(ids) == summary.sentences
     parser = hexatagger.load(model)
     expected = parser.parse(PARAGRAPH * 80)
     for number, record in enumerate(records):
         trees = [Sentence(each.words, list(each.comments)) for each in expected]
         trees[0].comments.insert(0, f"# newdoc id = {record['id']}")
         records[number]["text"] = "".join(map(format_sentence, trees))
-    assert shards(out, "b.jsonl") == "".join(record["text"] for record in records)
+    assert without_ids(shards(out, "b.jsonl")) == without_ids("".join(record["text"] for record in records))
     assert summary.shards == len(list(out.glob("*.conllu"))) >= 15
 
     # What is there is not made again; what is missing is.
@@ -185,6 +188,12 @@ def test_a_dataset(cluster: Any, model: Path, tmp_path: Path) -> None:
     words = [[(word["form"], word["head"], word["deprel"]) for word in row["words"]] for row in table[:2]]
     assert words == [[(word.form, word.head, word.deprel) for word in sentence] for sentence in (first, second)]
 
+    ids = [ids_of(row["conllu"]) for row in parse(dataset, model=model, to="conllu").take_all() if row["conllu"]]
+    assert ids == [["1-s1", "1-s2"]]
+    nameless = ray.data.from_items([{"text": "Hi Anna. Bye."}, {"text": "Bye."}])
+    made = "".join(row["conllu"] for row in parse(nameless, model=model, to="conllu").take_all())
+    assert len(set(ids_of(made))) == len(ids_of(made)) == 3
+
     path, out = tmp_path / "a.conllu", tmp_path / "out"
     sentences = parser.parse(PARAGRAPH * 3)
     path.write_text("".join(map(format_sentence, sentences)))
@@ -214,7 +223,12 @@ def test_a_cluster_of_its_own_from_the_command_line(model: Path, tmp_path: Path)
         f"*.problems.jsonl in {out} lists all of them, and the rest is parsed"
     ]
     assert [line for line in shards(out).splitlines() if line[:1] == "#"] == [
-        *("# newdoc id = 1", "# newpar", "# text = Hi Anna.", "# text = Bye.")
+        "# newdoc id = 1",
+        "# newpar id = a.jsonl.00000-p1",
+        "# sent_id = a.jsonl.00000-s1",
+        "# text = Hi Anna.",
+        "# sent_id = a.jsonl.00000-s2",
+        "# text = Bye.",
     ]
     # Nothing is to be done any more, so no cluster is needed.
     again = run("corpus", "--model", model, corpus, "-o", out, "--address", "nowhere:1")

@@ -22,6 +22,7 @@ from hexatagger.integrations.ray.job import MANIFEST, add_files, blocks_of, read
 from hexatagger.integrations.ray.shards import CorpusOptions, Tally, make_shard, read_problems, unfinished
 from invented import add_profile
 from invented import texts as spoken
+from same import ids_of, without_ids
 from stand_ins import NOISE, texts
 
 
@@ -56,9 +57,12 @@ def make(path: Path, out: Path, **options: Any) -> tuple[str, list[Tally], list[
 
 def trees(*texts: str) -> str:
     return "".join(
-        "".join(f"{number}\t{form}\t_\t_\t_\t_\t{number - 1}\tdep\t_\t_\n" for number, form in enumerate(words, 1))
+        f"# text = {text}\n"
+        + "".join(
+            f"{number}\t{form}\t_\t_\t_\t_\t{number - 1}\tdep\t_\t_\n" for number, form in enumerate(text.split(), 1)
+        )
         + "\n"
-        for words in map(str.split, texts)
+        for text in texts
     )
 
 
@@ -87,7 +91,8 @@ def test_blocks_of_conllu_are_together_the_whole(tmp_path: Path, suffix: str, pa
     text = "\ufeff# newdoc\n" + trees("Hi", "Bye bye", "So long") + "\n\n" + trees("The end")
     path.write_bytes(pack(text.replace("\n", "\r\n").encode()))
     made, tallies, problems = make(path, tmp_path / "out", source="conllu", block=20, packed=bool(suffix))
-    assert made == "# newdoc\n" + trees("Hi", "Bye bye", "So long", "The end")
+    assert without_ids(made) == "# newdoc\n" + trees("Hi", "Bye bye", "So long", "The end")
+    assert ids_of(made) == [f"{path.name}.0000{number}-s1" for number in range(4)]
     packed = ".gz" if suffix else ""
     assert [tally.shard for tally in tallies] == [f"{path.name}.0000{number}.conllu{packed}" for number in range(4)]
     assert (sum(tally.words for tally in tallies), problems) == (7, [])
@@ -107,8 +112,9 @@ def test_bad_sentences_are_reported_and_the_rest_is_there(tmp_path: Path) -> Non
     broken = "1\tonly\ttwo\n\n" + "1\tx\t_\t_\t_\t_\t5\tdep\t_\t_\n\n" + "1\t\xff\t_\n\n"
     path.write_bytes((trees("Hi") + broken + trees("bad dog", "Bye")).encode("latin-1") + b"1\tcut off")
     made, _, problems = make(path, tmp_path / "out", source="conllu")
-    assert made == trees("Hi", "Bye")
-    assert [problem.partition(":")[0] for problem in problems] == ["3", "5", "7", "9", "14"]
+    assert without_ids(made) == trees("Hi", "Bye")
+    assert ids_of(made) == ["a.conllu.00000-s1", "a.conllu.00000-s3"]  # the second could not be parsed
+    assert [problem.partition(":")[0] for problem in problems] == ["4", "6", "8", "10", "17"]
     for problem, message in zip(
         problems,
         [
@@ -135,7 +141,7 @@ def test_a_last_sentence_that_is_not_closed_is_parsed_with_a_warning(
             caplog.clear()
             path.write_bytes(pack(whole[: len(whole) - cut]))
             made, _, problems = make(path, tmp_path / f"{size}{cut}", source="conllu", block=size)
-            assert (made, problems) == (trees("Hi", "you there"), [])
+            assert (without_ids(made), problems) == (trees("Hi", "you there"), [])
             assert ("no empty line after the last sentence" in caplog.text) == (cut > 0)
 
 
@@ -173,7 +179,7 @@ def test_records_of_json_lines(tmp_path: Path) -> None:
     path.write_text("\n".join(RECORDS) + "\n")
     for size in (1, 0):
         made, _, problems = make(path, tmp_path / str(size), source="words", block=size)
-        assert "".join(line for line in made.splitlines(keepends=True) if "Range" not in line) == (
+        assert "".join(line for line in without_ids(made).splitlines(keepends=True) if "Range" not in line) == (
             '# newdoc id = 7\n# meta::author = "Anna\\nB."\n# meta::n = [1]\n# text = Hi you\n\n'
             "# newdoc id = a.jsonl:9\n# text = Bye 😀\n\n"
         )
@@ -196,13 +202,13 @@ def test_texts_that_are_words_or_trees(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"w": ["Hi", "you"]}\n{"w": [["Hi"], [], ["Bye"]]}\n{"w": []}\n{"w": [1]}\n')
     made, _, problems = make(path, tmp_path / "words", source="words", text_column="w")
-    assert made.replace("# newdoc id = a.jsonl:1\n", "").replace("# newdoc id = a.jsonl:2\n", "") == trees(
-        "Hi you", "Hi", "Bye"
-    )
+    found = without_ids(made).replace("# newdoc id = a.jsonl:1\n", "").replace("# newdoc id = a.jsonl:2\n", "")
+    assert found == trees("Hi you", "Hi", "Bye")
+    assert ids_of(made) == [f"a.jsonl.00000-s{number}" for number in (1, 2, 3)]
     assert len(problems) == 1
     path.write_text(json.dumps({"text": trees("Hi", "Bye").rstrip()}) + '\n{"text": "1\\tx"}\n')
     made, _, problems = make(path, tmp_path / "trees", source="conllu")
-    assert made == "# newdoc id = a.jsonl:1\n" + trees("Hi", "Bye")
+    assert without_ids(made) == "# newdoc id = a.jsonl:1\n" + trees("Hi", "Bye")
     assert problems == ["2: line 1 of its text: 2 columns instead of 10, separated by tabs: '1 x'"]
 
 

@@ -65,6 +65,14 @@ def test_every_folder_is_a_model_with_a_name(place: Path, tmp_path: Path) -> Non
     assert parsed.returncode == 0, parsed.stderr
 
 
+def test_all_files_of_a_model_go_along(place: Path) -> None:
+    (place / "qaa").mkdir()
+    for file in RUNNING_FILES:
+        (place / "qaa" / file).write_text("{}")
+    with zipfile.ZipFile(build(place)) as archive:
+        assert {f"hexatagger_models/qaa/{file}" for file in RUNNING_FILES} <= set(archive.namelist())
+
+
 def test_no_models_are_a_distribution_too(place: Path, tmp_path: Path) -> None:
     install(build(place), tmp_path / "site")
     assert "hexatagger-models" not in run_with(tmp_path / "site", "models").stdout

@@ -88,7 +88,10 @@ def test_what_is_no_stream_is_refused_at_once(parser: Parser, given: Any) -> Non
 def test_tuples_go_through_a_stream(parser: Parser) -> None:
     context = object()
     made = list(parser.pipe(((text, context) for text in TEXTS), as_tuples=True))
-    assert [all_of(sentences) for sentences, _ in made] == [all_of(parser.parse(text)) for text in TEXTS]
+    assert [all_of(sentences) for sentences, _ in made] == [all_of(sentences) for sentences in parser.pipe(TEXTS)]
+    assert [each.heads for sentences, _ in made for each in sentences] == [
+        each.heads for text in TEXTS for each in parser.parse(text)
+    ]
     assert all(each is context for _, each in made)
     words = [["Dogs", "bark"], ["Go"]]
     numbered = list(parser.pipe(zip(words, "ab", strict=True), as_tuples=True, probabilities=True, batch_size=1))

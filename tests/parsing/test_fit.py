@@ -8,7 +8,7 @@ import pytest
 
 from hexatagger.errors import FormatError
 from hexatagger.model.labels import Labels, LabelSet
-from hexatagger.parsing.choose import arc_features
+from hexatagger.parsing.choose import arc_features, join_heads
 from hexatagger.parsing.fit import WEIGHT, Fits, count_fits, fit_deprels, read_fits, write_fits
 from hexatagger.sentence import Sentence
 
@@ -49,13 +49,13 @@ def test_a_verb_has_one_subject(fits: Fits) -> None:
     # The network would have two subjects; the second one is nearer to an object.
     given = scores([0, 0.9, 0.1, 0], [1, 0, 0, 0], [0, 0.55, 0.45, 0], [0, 0, 0, 1])
     assert given.argmax(1).tolist() == [1, 0, 1, 3]
-    assert fit_deprels(given, [TREE], TAGS, fits).tolist() == [1, 0, 2, 3]
+    assert fit_deprels(given, TREE, TAGS, fits).tolist() == [1, 0, 2, 3]
 
 
 def test_nothing_hangs_from_punctuation(fits: Fits) -> None:
     given = scores([0, 0.9, 0.1, 0], [1, 0, 0, 0], [0, 0, 0.4, 0.6], [0, 0.1, 0.1, 0.8])
     chain, tags = np.array([2, 0, 2, 3]), np.array([1, 0, 1, 2])
-    assert fit_deprels(given, [chain], tags, fits).tolist()[2] == 2  # it has a dependent, and it is a NOUN
+    assert fit_deprels(given, chain, tags, fits).tolist()[2] == 2  # it has a dependent, and it is a NOUN
 
 
 def test_what_the_treebank_has_costs_nothing(fits: Fits) -> None:
@@ -93,10 +93,10 @@ def test_the_result_is_never_worse_and_the_same_in_any_batch(fits: Fits) -> None
                 )
         return float(found)
 
-    together = fit_deprels(np.concatenate(rows), trees, np.concatenate(tags), fits)
+    together = fit_deprels(np.concatenate(rows), join_heads(trees), np.concatenate(tags), fits)
     start = 0
     for heads, upos, values in zip(trees, tags, rows, strict=True):
-        alone = fit_deprels(values, [heads], upos, fits)
+        alone = fit_deprels(values, heads, upos, fits)
         assert alone.tolist() == together[start : start + len(heads)].tolist()
         assert (values[np.arange(len(heads)), alone] > -1e9).all()
         plain = values.argmax(1)
@@ -128,3 +128,9 @@ def test_features_say_where_a_word_is() -> None:
     assert found[:, 1].tolist() == [9, 9, 9 + 6 + 2, 10, 9, 9, 9]
     assert found[:, 2].tolist() == [19, 18, 18, 18, 18, 19, 20]
     assert arc_features(np.zeros(0, np.int64)).shape == (0, 3)
+
+
+def test_features_of_a_word_do_not_depend_on_other_trees() -> None:
+    trees = [np.array([3, 3, 0, 3, 4, 3, 3]), np.zeros(0, np.int64), np.array([0]), np.array([2, 0, 4, 2])]
+    alone = np.concatenate([arc_features(tree) for tree in trees])
+    assert arc_features(join_heads(trees)).tolist() == alone.tolist()

@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -29,6 +30,7 @@ from starlette.testclient import TestClient
 from conftest import ROOT
 from hexatagger.cli import main
 from hexatagger.formats.conllu import format_sentence, read_conllu
+from hexatagger.model.registry import EMBEDDED_FOLDER, FOLDERS
 from hexatagger.parsing.load import load
 from hexatagger.parsing.parser import Parser
 from hexatagger.segment.segmenter import Segmenter
@@ -37,6 +39,7 @@ from hexatagger.server import ServerOptions, create_app
 from hexatagger.server.batching import Batcher
 from hexatagger.server.cost import check_cost
 from hexatagger.server.metrics import ServiceMetrics
+from hexatagger.server.options import installed_models
 from hexatagger.server.refused import Refused
 from hexatagger.server.request import ParseTask, read_request
 from hexatagger.server.run import bind
@@ -93,7 +96,7 @@ def test_words_text_and_conllu_give_what_the_parser_gives(client: TestClient) ->
     answer = client.post("/v1/parse", json={"conllu": lines, "to": "conllu"})
     assert answer.headers["content-type"].startswith("text/plain")
     [sentence] = read_conllu(answer.iter_lines())  # type: ignore[arg-type]
-    assert sentence.comments == ["# sent_id = s1"]
+    assert sentence.comments == ["# sent_id = s1", "# text = She reads"]
     assert (sentence[0].lemma, sentence[0].misc) == ("_", "Keep=Me")  # the model predicts no lemmas
     assert sentence.heads.count(0) == 1
     assert ask(client, text=" \n")["sentences"] == []
@@ -123,6 +126,36 @@ def test_the_language_of_a_text_is_noticed(tmp_path: Path) -> None:
     with TestClient(create_app(alone, parsers={"bare": make_parser()})) as client:
         message = refused(client.post("/v1/parse", json={"model": "auto", "text": "Hi."}), 422, "no_language")
         assert "none of bare has a language.json" in message
+
+
+def test_all_installed_models_are_served_and_loaded_when_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not EMBEDDED_FOLDER.is_dir():
+        pytest.skip("needs the embedded model")
+    shutil.copytree(EMBEDDED_FOLDER, tmp_path / "again")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "config.json").write_text("{}")
+    monkeypatch.setenv(FOLDERS, str(tmp_path))
+    found = installed_models()
+    assert next(iter(found)) == "en"
+    assert "again" in found
+    assert "broken" not in found
+    assert "model 'broken' is left out" in caplog.text
+    options = ServerOptions(models={name: found[name] for name in ("en", "again")}, hosts=("testserver",))
+    with TestClient(create_app(options)) as client:
+        models = client.get("/v1/models").json()["models"]
+        assert [(each["name"], each["language"], each["language_name"], each["text"]) for each in models] == [
+            ("en", "en", "English", True),
+            ("again", "en", "English", True),
+        ]
+        assert models[1]["relations"] == models[0]["relations"]
+        assert 'model="again"' not in client.get("/metrics").text
+        with ThreadPoolExecutor(4) as pool:  # all at once: it is loaded only once
+            answers = list(pool.map(lambda _: ask(client, text="She reads.", model="again"), range(4)))
+        assert all(answer["model"] == "again" for answer in answers)
+        assert answers[0]["sentences"] == ask(client, text="She reads.")["sentences"]
+        assert 'model="again"' in client.get("/metrics").text
 
 
 def test_svg_is_one_sentence(client: TestClient) -> None:

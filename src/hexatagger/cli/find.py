@@ -6,6 +6,7 @@ from hexatagger.cli.options import choice, format_option, output_option
 from hexatagger.errors import TreeError
 from hexatagger.formats.conllu import Format, format_sentence, read_conllu
 from hexatagger.formats.files import name_of, open_output
+from hexatagger.formats.ids import comment_key
 from hexatagger.search import find_matches, read_query
 from hexatagger.sentence import Sentence, Word
 
@@ -79,7 +80,7 @@ def _line(name: str, match: tuple[Word, ...], text: str) -> str:
 
 def _noted(sentence: Sentence, matches: list[tuple[Word, ...]]) -> Sentence:
     """Name the matches in comments of the sentence, in place of those of an earlier search."""
-    kept = [line for line in sentence.comments if line[1:].partition("=")[0].strip() != _COMMENT]
+    kept = [line for line in sentence.comments if comment_key(line) != _COMMENT]
     told = (", ".join(f"{word.id} {word.form}" for word in match) for match in matches)
     sentence.comments = [*kept, *(f"# {_COMMENT} = {match}" for match in told)]
     return sentence

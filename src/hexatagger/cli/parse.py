@@ -5,7 +5,7 @@ import gc
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, starmap
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, TypeVar, cast, get_args
@@ -80,9 +80,11 @@ def parse(
     for each in text:
         if byte := find_not_utf8(each):
             raise ConfigError(f"TEXT: {byte}; convert it, or use a UTF-8 terminal")
+    from hexatagger.formats.ids import Ids
     from hexatagger.model.registry import AUTO
     from hexatagger.parsing.options import ParseOptions
 
+    ids = Ids()
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
     chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
     loaded = functools.cache(functools.partial(_load, threads=1 if workers > 1 else threads))
@@ -99,6 +101,10 @@ def parse(
 
         return read_plain(cast("Iterator[str]", stream), source, lambda: parser.segmenter)
 
+    def read_all(run: "Iterable[tuple[Parser, Iterator[str] | Iterator[Sentence]]]", done: int) -> "Iterator[Sentence]":
+        """Read documents; the ids of the sentences run through all of them, also those `done` before."""
+        return islice(map(ids.complete, chain.from_iterable(starmap(read, run))), done, None)
+
     def parsed_by(parser: "Parser", sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
         if workers == 1:
             return parser.pipe(sentences, **options)
@@ -113,7 +119,7 @@ def parse(
             sentence
             for parser, run in groupby(picked, key=itemgetter(0))
             # only a job with one model is resumed: there is one run then
-            for sentence in parsed_by(parser, islice(chain.from_iterable(read(*each) for each in run), done, None))
+            for sentence in parsed_by(parser, read_all(run, done))
         )
         if watched and is_terminal(sys.stderr):
             found = _shown(found, list(watched.values()))

@@ -5,6 +5,8 @@ import click
 from hexatagger.cli.options import threads_option
 from hexatagger.errors import ConfigError
 
+_NAMED = 8  # models that the first line names
+
 
 @click.command(short_help="Parse over HTTP, with a page that shows trees.")
 @click.option(
@@ -12,7 +14,8 @@ from hexatagger.errors import ConfigError
     "models",
     multiple=True,
     metavar="NAME[=DIR]",
-    help="An installed model, or a folder and its name; repeat for more, the first is the default.  [default: en]",
+    help="An installed model, or a folder and its name; repeat for more, the first is the default.  [default: all "
+    "installed ones, en first]",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all machines.")
 @click.option("--port", default=8000, show_default=True, help="Port to listen on; 0 picks a free one.")
@@ -80,14 +83,20 @@ def serve(
     with open_socket(given) as listener:
         address, taken = listener.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
-        click.echo(f"Serving {', '.join(given.models)} at http://{shown}:{taken}/ (interface: /docs)", err=True)
+        first, more = list(given.models)[:_NAMED], len(given.models) - _NAMED
+        named = ", ".join(first) + (f" and {more} more models" if more > 0 else "")
+        click.echo(f"Serving {named} at http://{shown}:{taken}/ (interface: /docs)", err=True)
         run(given, listener)
 
 
 def _models(given: tuple[str, ...]) -> dict[str, str]:
     """Read NAME=DIR; a name without a folder is the name of a model."""
+    from hexatagger.server.options import installed_models
+
+    if not given:
+        return installed_models() or {"en": "en"}
     found: dict[str, str] = {}
-    for each in given or ("en",):
+    for each in given:
         name, equals, folder = each.partition("=")
         if not name or (equals and not folder):
             raise ConfigError(f"--model '{each}' is not NAME=DIR")

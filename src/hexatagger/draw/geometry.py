@@ -6,13 +6,15 @@ The page of the service draws from this. Pixels come from the same layout as SVG
 from dataclasses import replace
 from typing import Any
 
-from hexatagger.draw.figure import Figure, figure
+from hexatagger.draw.figure import Figure, fans, figure
 from hexatagger.draw.layout import PIXELS, arrange
 from hexatagger.sentence import Sentence
 
 
 def geometry(sentence: Sentence) -> dict[str, Any]:
     """Return the coordinates of the dependency tree (`arcs`) and of the binary head tree (`bht`).
+
+    `fans` are the lines of a drawing with one word per row: the arcs of a head share one, its column is its level.
 
     A node of the binary head tree has a place in order, 0 to 2N − 2, and is built by the tag at that place. The
     decoder's stack holds the nodes that are built but whose parent is not. An arc is known after `step` tags; arcs of
@@ -24,6 +26,8 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
     [(1, 'She', 16.5), (2, 'reads', 85.5)]
     >>> [(arc["head"], arc["dependent"], arc["level"]) for arc in made["arcs"]["arcs"]]
     [(2, 1, 1), (0, 2, 2)]
+    >>> made["fans"]
+    [{'head': 2, 'dependents': [1], 'level': 1}]
     >>> [(node["side"], node["height"], node["children"]) for node in made["bht"]["nodes"]]
     [('', 0, []), ('R', 1, [0, 2]), ('', 0, [])]
     >>> made["bht"]["arcs"]
@@ -66,6 +70,7 @@ def geometry(sentence: Sentence) -> dict[str, Any]:
     ]
     return {
         "right_to_left": tree.right_to_left,
+        "fans": [{"head": fan.head, "dependents": list(fan.dependents), "level": fan.level} for fan in fans(drawn)],
         "arcs": {"width": round(layout.width, 1), "words": words, "arcs": arcs},
         "bht": {"width": round(places.width, 1), "nodes": nodes, "arcs": _steps(tree)},
     }

@@ -18,6 +18,7 @@ import binascii
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.files import LOG
+from hexatagger.model.card import Card, read_card
 from hexatagger.model.folder import LANGUAGE, read_json, write_json
 from hexatagger.model.registry import EMBEDDED, installed
 from hexatagger.model.values import checked, checking
@@ -232,6 +234,23 @@ def _read_once(folder: Path, changed: int) -> LanguageProfile | None:
 def _profiles(models: Mapping[str, Path]) -> dict[str, LanguageProfile]:
     """Return the profiles of models that have one."""
     return {name: profile for name, folder in models.items() if (profile := _profile(folder))}
+
+
+def name_language(model: Path) -> tuple[str, str]:
+    """Return the code and the English name of a model's language; the name is empty if only the code is known.
+
+    >>> from hexatagger.model.registry import find_model
+    >>> name_language(find_model("en"))
+    ('en', 'English')
+    """
+    profile, code = _profile(model), ""
+    if profile and profile.language:
+        code = profile.language
+    else:
+        with suppress(FormatError):  # parsing does not need the card
+            code = (read_card(model) or Card()).language
+    known = _languages()
+    return code, dict(zip(known.codes, known.names, strict=True)).get(code, "")
 
 
 def choose(text: str, models: Mapping[str, Path]) -> str:

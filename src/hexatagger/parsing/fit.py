@@ -87,20 +87,16 @@ def _arcs(heads: Numbers, upos: Numbers, tags: int) -> Numbers:
     return np.where(heads == 0, 2 * tags, 2 * upos[heads - 1] + right)
 
 
-def fit_deprels(scores: Costs, heads: Sequence[NDArray[np.integer]], upos: Numbers, fits: Fits) -> Numbers:
-    """Return deprels that fit together: (words,), for trees whose words follow each other in `scores` and `upos`.
+def fit_deprels(scores: Costs, heads: Numbers, upos: Numbers, fits: Fits) -> Numbers:
+    """Return deprels that fit together: (words,), for one tree or for several as `join_heads` has them.
 
     `scores` are log-probabilities of deprels given the tree; those of deprels that are not allowed are the least.
     """
-    sizes = [len(tree) for tree in heads]
-    first = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)  # where the sentence of each word begins
-    local, places = np.concatenate(heads), np.arange(len(scores))
-    below = local > 0
-    above = np.where(below, first + local - 1, -1)
+    places, below = np.arange(len(scores)), heads > 0
     base = np.maximum(scores, -100.0) + WEIGHT * fits.word.T[upos]
-    base += WEIGHT * fits.arc.T[_arcs(above + 1, upos, fits.word.shape[1])]
+    base += WEIGHT * fits.arc.T[_arcs(heads, upos, fits.word.shape[1])]
     chosen: Numbers = base.argmax(1)
-    children, parents = np.flatnonzero(below), above[below]
+    children, parents = np.flatnonzero(below), heads[below] - 1
     order = np.argsort(parents, kind="stable")
     for _ in range(_ROUNDS):
         total = base.copy()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hexatagger.decode import Constraints
 from hexatagger.decode.chart.constraints import joined
 from hexatagger.errors import ConfigError, check_choice, wrong_type
+from hexatagger.formats.ids import Ids
 from hexatagger.model.config import ModelConfig, Task
 from hexatagger.model.folder import has_segmenter
 from hexatagger.model.labels import Labels
@@ -86,7 +87,7 @@ class Parser:
         """Cut text into sentences and words and parse them."""
         if not isinstance(text, str):
             raise wrong_type(text, "a text", _TAKES)
-        sentences = self.segmenter.stream([text])
+        sentences = map(Ids().complete, self.segmenter.stream([text]))
         return self.parse_sentences(
             sentences, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
         )
@@ -101,7 +102,7 @@ class Parser:
         batch_size: int = 64,
     ) -> list[Sentence]:
         """Parse sentences that are lists of words; the words are taken as they are."""
-        given = map(_sentence, _several(sentences, "a list of lists of words"))
+        given = map(partial(_sentence, ids=Ids()), _several(sentences, "a list of lists of words"))
         return self.parse_sentences(
             given, probabilities=probabilities, k=k, constraints=constraints, batch_size=batch_size
         )
@@ -239,15 +240,16 @@ class Parser:
         Sentences are collected into batches across items, so many short texts are as fast as one long text. With
         several threads, up to 32 batches are read before the first result.
         """
+        ids = Ids()
+
+        def read(pair: tuple[Any, Any]) -> tuple[tuple[bool, Any], list[Sentence]]:
+            item, context = pair
+            if isinstance(item, str):
+                return (True, context), [ids.complete(sentence) for sentence in self.segmenter.segment(item)]
+            return (False, context), [_sentence(item, ids)]
+
         stream = _several(items, "a stream of texts, Sentences or lists of words")
-        pairs = map(_pair, stream) if as_tuples else zip(stream, repeat(None))
-        given = (
-            (
-                (isinstance(item, str), context),
-                self.segmenter.segment(item) if isinstance(item, str) else [_sentence(item)],
-            )
-            for item, context in pairs
-        )
+        given = map(read, map(_pair, stream) if as_tuples else zip(stream, repeat(None)))
         size = options.get("batch_size", 64) * _POOL
         pooled = parse_pooled(given, partial(self.parse_lists, **options), size=size)
         results = ((parsed if is_text else parsed[0], context) for (is_text, context), parsed in pooled)
@@ -282,9 +284,9 @@ def _checked(item: Sentence) -> Sentence:
     return item
 
 
-def _sentence(item: Sequence[str] | Sentence) -> Sentence:
-    """Make a Sentence of words; a Sentence stays as it is."""
-    return item if isinstance(item, Sentence) else Sentence.from_words(item)
+def _sentence(item: Sequence[str] | Sentence, ids: Ids) -> Sentence:
+    """Make a Sentence of words, with an id; a Sentence stays as it is."""
+    return item if isinstance(item, Sentence) else ids.complete(Sentence.from_words(item))
 
 
 def _pair(item: tuple[Item, Context]) -> tuple[Item, Context]:

@@ -80,7 +80,7 @@ def _sentence(
             # subtle: two trees with one `sent_id`, or a paragraph that starts twice, would make the file invalid
             named = [(line, line[1:].partition("=")[0].split()[:1]) for line in each.comments]
             kept = [(line, name) for line, name in named if name not in (["newpar"], ["newdoc"])]
-            each.comments = [f"{line}.alt{number}" if name == ["sent_id"] else line for line, name in kept]
+            each.comments = [f"{line.rstrip()}.alt{number}" if name == ["sent_id"] else line for line, name in kept]
             each.comments.append(f"# alternative = {number}")
         if each.probability is not None:
             each.comments.append(f"# tree_prob = {each.probability:.6g}")

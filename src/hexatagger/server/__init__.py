@@ -27,7 +27,8 @@ __all__ = ["ServerOptions", "create_app", "open_socket", "serve"]
 def create_app(options: ServerOptions | None = None, *, parsers: "Mapping[str, Parser] | None" = None) -> "FastAPI":
     """Return the service as an ASGI application, to run under a server of your own.
 
-    `parsers` are models that are already loaded, by name. Without them, those in the options are loaded.
+    `parsers` are models that are already loaded, by name. Of the others in the options, the default one is loaded when
+    the application starts, the rest when a request asks for them.
     """
     with needs("serve"):
         from hexatagger.server.app import build

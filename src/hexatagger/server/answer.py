@@ -20,7 +20,7 @@ TYPES = {"json": "application/json", "conllu": "text/plain; charset=utf-8", "svg
 def write_answer(request: ParseRequest, sentences: Sequence[Sentence], model: Path) -> bytes:
     """Return the body of the answer to a request; JSON says if the text does not look like the model's language."""
     if request.to == "svg":
-        return draw_svg(_chosen(request, sentences), show=request.show).encode()
+        return draw_svg(_chosen(request, sentences), show=request.show, width=request.width).encode()
     if request.to == "conllu":
         return "".join(format_sentence(tree) for each in sentences for tree in _trees(request, each)).encode()
     values: dict[str, Any] = {"model": request.model, "sentences": [_values(request, each) for each in sentences]}

@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import json
 import os
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from starlette.exceptions import HTTPException
 
 from hexatagger import __version__
 from hexatagger.formats.json import SCHEMA
+from hexatagger.model.folder import has_segmenter, read_folder
+from hexatagger.model.language import name_language
+from hexatagger.model.registry import find_model
 from hexatagger.model.threads import allowed_cores
 from hexatagger.parsing.load import load
 from hexatagger.parsing.parser import Parser
@@ -75,6 +79,8 @@ class ModelInfo(BaseModel):
 
     name: str
     default: bool
+    language: str = Field(description="The code of its language, such as `en`; empty if it is not known.")
+    language_name: str = Field(description="The name of its language in English; empty if it is not known.")
     text: bool = Field(description="Whether it can segment text.")
     columns: list[str] = Field(description="What it predicts besides the tree.")
     relations: list[str]
@@ -95,18 +101,42 @@ class Service:
         self.metrics = ServiceMetrics({"worker": str(os.getpid())} if options.workers > 1 else {})
         self.batchers: dict[str, Batcher] = {}
         self.folders: dict[str, Path] = {}
-        self._parsers = parsers
+        self._parsers = parsers or {}
+        self._known: list[ModelInfo] = []
+        self._opening = threading.Lock()
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
-        """Load the models, unless they are loaded already; at the end, answer what was accepted, within limits."""
-        threads = self.options.threads or allowed_cores(self.options.workers)
-        for name, folder in self.options.models.items():
-            parser = self._parsers[name] if self._parsers is not None else load(folder, threads=threads)
-            self.batchers[name] = Batcher(name, parser, self.options, self.metrics)
-            self.folders[name] = parser.folder.path
+        """Describe all models and load the default one; at the end, answer what was accepted, within limits."""
+        for name in {self.options.default_model: None, **self._parsers}:
+            self._open(name)
+        for name, place in self.options.models.items():
+            opened = self.batchers.get(name)
+            folder = opened.parser.folder if opened else read_folder(find_model(place))
+            self.folders[name] = folder.path
+            code, language = name_language(folder.path)
+            self._known.append(
+                ModelInfo(
+                    name=name,
+                    default=name == self.options.default_model,
+                    language=code,
+                    language_name=language,
+                    text=opened.segments if opened else has_segmenter(folder.path),
+                    columns=list(folder.labels.tasks),
+                    relations=sorted(set(folder.labels.relations)),
+                )
+            )
         yield
         await asyncio.gather(*(run_in_threadpool(batcher.close) for batcher in self.batchers.values()))
+
+    def _open(self, name: str) -> Batcher:
+        """Return the batcher of a model; the model is loaded if nobody asked for it before."""
+        with self._opening:
+            if name not in self.batchers:
+                threads = self.options.threads or allowed_cores(self.options.workers)
+                parser = self._parsers.get(name) or load(self.options.models[name], threads=threads)
+                self.batchers[name] = Batcher(name, parser, self.options, self.metrics)
+            return self.batchers[name]
 
     async def parse(self, request: Request) -> Response:
         """Parse text, words or CoNLL-U."""
@@ -118,7 +148,11 @@ class Service:
                 async with asyncio.timeout(self.options.timeout):
                     body = await self._body(request)
                     task = await run_in_threadpool(read_request, body, self.options, self.folders)
-                    sentences = await asyncio.wrap_future(self.batchers[task.request.model].ask(task))
+                    name = task.request.model
+                    batcher = (
+                        self.batchers[name] if name in self.batchers else await run_in_threadpool(self._open, name)
+                    )
+                    sentences = await asyncio.wrap_future(batcher.ask(task))
             except TimeoutError:
                 if body is None:
                     raise Refused(408, "slow_body", "the body did not arrive in time") from None
@@ -138,18 +172,8 @@ class Service:
 
     async def models(self) -> ModelsAnswer:
         """List the models and the limits."""
-        models = [
-            ModelInfo(
-                name=name,
-                default=name == self.options.default_model,
-                text=batcher.segments,
-                columns=list(batcher.parser.labels.tasks),
-                relations=sorted(set(batcher.parser.labels.relations)),
-            )
-            for name, batcher in self.batchers.items()
-        ]
         names = ("max_body", "max_words", "max_exact", "max_k", "max_work", "timeout")
-        return ModelsAnswer(models=models, limits={name: getattr(self.options, name) for name in names})
+        return ModelsAnswer(models=self._known, limits={name: getattr(self.options, name) for name in names})
 
     async def health(self) -> dict[str, str]:
         """Say that the service is up."""
@@ -165,7 +189,7 @@ class Service:
 
 
 def build(options: ServerOptions, *, parsers: Mapping[str, Parser] | None = None) -> FastAPI:
-    """Put the application together. The models are loaded when it starts."""
+    """Put the application together. The default model is loaded when it starts, the others when they are needed."""
     service = Service(options, parsers)
     app = FastAPI(
         title="hexatagger",

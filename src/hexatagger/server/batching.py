@@ -21,6 +21,7 @@ from itertools import islice
 
 from hexatagger.decode import Constraints
 from hexatagger.errors import ConfigError, ConstraintError
+from hexatagger.formats.ids import Ids
 from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from hexatagger.server.cost import check_cost
@@ -137,7 +138,8 @@ class Batcher:
         for job in jobs:
             request = job.task.request
             try:
-                sentences = self._segment(request.text) if request.text else job.task.sentences
+                given = self._segment(request.text) if request.text else job.task.sentences
+                sentences = list(map(Ids().complete, given))
                 job.pairs = list(job.task.pairs(sentences))
                 seconds = check_cost(job.task, sentences, self.parser, self._options)
             except Exception as error:

@@ -5,11 +5,29 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hexatagger.errors import ConfigError
+from hexatagger.errors import ConfigError, HexataggerError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ORIGIN = re.compile(r"https?://[^/\s]+|\*")
+
+
+def installed_models() -> dict[str, str]:
+    """Return all installed models for `ServerOptions.models`, `en` first; those that cannot be read are left out."""
+    from hexatagger.formats.files import LOG
+    from hexatagger.model.folder import read_folder
+    from hexatagger.model.registry import EMBEDDED, installed
+
+    found: dict[str, str] = {}
+    for name, model in sorted(installed().items(), key=lambda item: item[0] != EMBEDDED):
+        try:
+            read_folder(model.folder)
+        except HexataggerError as error:
+            LOG.warning("model '%s' is left out: %s", name, error)
+        else:
+            if _NAME.fullmatch(name):
+                found[name] = str(model.folder)
+    return found
 
 
 def _service_limit() -> int:
@@ -31,7 +49,8 @@ class ServerOptions:
     """
 
     models: Mapping[str, str] = field(default_factory=lambda: {"en": "en"})
-    """Model name → folder, or `en`. The first one is the default model."""
+    """Model name → folder, or the name of an installed model. The first one is the default; the others are loaded when
+    a request first asks for them."""
     host: str = "127.0.0.1"
     """The address to listen on. The default is loopback: only this machine can connect."""
     port: int = 8000

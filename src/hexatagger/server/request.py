@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 
 from hexatagger.decode import Constraints
 from hexatagger.draw import Show
+from hexatagger.draw.svg import WIDTH
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.language import choose
@@ -86,6 +87,7 @@ class ParseRequest(BaseModel):
     model: str = Field("", description="Name of a model, or auto: by the language. Default: the first one.")
     to: Literal["json", "conllu", "svg"] = Field("json", description="Format of the answer.")
     show: Show = Field("arcs", description="What an SVG shows.")
+    width: Number = Field(WIDTH, description="Pixels: an SVG that would be wider has one word per row.")
     sentence: Number = Field(0, description="Which sentence an SVG shows.")
     tree: Number = Field(0, description="Which of the k best trees to write as SVG or CoNLL-U.")
     tags: bool = Field(False, description="Add the hexatags to JSON.")

@@ -87,13 +87,14 @@ def run(options: ServerOptions, listener: socket.socket, parsers: Mapping[str, P
         "timeout_graceful_shutdown": int(options.timeout) + 5,
         "timeout_worker_healthcheck": 60,  # a large model takes longer to load than the default of 5 seconds
     }
+    for name, folder in options.models.items():  # report a bad folder once, here
+        if name not in (parsers or {}):
+            read_folder(find_model(folder))
     if options.workers == 1:
-        loaded = parsers or {name: load(folder, threads=options.threads) for name, folder in options.models.items()}
-        app = build(options, parsers=loaded)
+        first = options.default_model
+        app = build(options, parsers=parsers or {first: load(options.models[first], threads=options.threads)})
         uvicorn.Server(uvicorn.Config(app, **settings)).run([listener])  # type: ignore[arg-type]
         return
-    for folder in options.models.values():  # report a bad folder once, here
-        read_folder(find_model(folder))
     config = uvicorn.Config(functools.partial(build, options), factory=True, **settings)  # type: ignore[arg-type]
     processes = Multiprocess(config, [listener])
     processes.run()

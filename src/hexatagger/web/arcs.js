@@ -1,6 +1,7 @@
 /** The dependency tree as arcs over the words. The service computes the layout; this draws it, so that words can be clicked. */
 
 import { percent, shown, svg } from "./dom.js";
+import { explain } from "./relations.js";
 
 const STEP = 27; // pixels between levels
 const BEND = 10;
@@ -17,9 +18,10 @@ export function drawArcs(sentence, fixed, on) {
   for (const { id, form, upos, x, width: room } of words) {
     const word = sentence.words[id - 1];
     const middle = x + MARGIN;
-    const shape = svg(
-      "g",
-      { class: "word", "data-word": id, role: "button", tabindex: id === 1 ? 0 : -1, "aria-pressed": "false", "aria-label": tell(sentence, word), ...on(word) },
+    const shape = drawWord(
+      sentence,
+      word,
+      on,
       svg("rect", { x: middle - room / 2 - 5, y: base + 3, width: room + 10, height: height - base - 8, rx: 6 }),
       svg("text", { class: "form", x: middle, y: base + 23 }, form),
       svg("text", { class: "upos", x: middle, y: base + 41 }, upos),
@@ -31,6 +33,18 @@ export function drawArcs(sentence, fixed, on) {
     drawing.append(shape);
   }
   return drawing;
+}
+
+/** Make the group of a word that can be clicked, of shapes. */
+export function drawWord(sentence, word, on, ...shapes) {
+  const { id } = word;
+  return svg("g", { class: "word", "data-word": id, role: "button", tabindex: id === 1 ? 0 : -1, "aria-pressed": "false", "aria-label": tell(sentence, word), ...on(word) }, ...shapes);
+}
+
+/** Return the classes of an arc. */
+export function kindsOf(arc, fixed) {
+  const kinds = ["arc", `g-${explain(arc.label).group}`, arc.crossing && "crossing", fixed[arc.dependent] === arc.head && "kept"];
+  return kinds.filter(Boolean).join(" ");
 }
 
 /** Describe a word and its arc in words, for screen readers. */
@@ -47,10 +61,9 @@ function drawArc(arc, base, fixed) {
   const path = arc.head
     ? `M${from} ${base}V${y + BEND}Q${from} ${y} ${from + turn * BEND} ${y}H${to - turn * BEND}Q${to} ${y} ${to} ${y + BEND}V${base - 4}`
     : `M${to} ${y}V${base - 4}`;
-  const kinds = ["arc", arc.crossing && "crossing", fixed[arc.dependent] === arc.head && "kept"];
   return svg(
     "g",
-    { class: kinds.filter(Boolean).join(" "), "data-head": arc.head, "data-dependent": arc.dependent, "aria-hidden": "true" },
+    { class: kindsOf(arc, fixed), "data-head": arc.head, "data-dependent": arc.dependent, "data-deprel": arc.label, "aria-hidden": "true" },
     svg("path", { d: path }),
     svg("path", { class: "tip", d: `M${to} ${base}l-3.6 -7.5h7.2z` }),
     svg("rect", { class: "patch", x: begin, y: y - 8, width: end - begin, height: 16 }),

@@ -22,6 +22,14 @@ function fill(node, attributes, children) {
   return node;
 }
 
+/** Scale a drawing; its own size stays that of its coordinates. */
+export function scale(drawing, factor) {
+  const size = ["width", "height"].map((name) => Number(drawing.getAttribute(name)));
+  drawing.setAttribute("viewBox", `0 0 ${size[0]} ${size[1]}`);
+  ["width", "height"].forEach((name, index) => drawing.setAttribute(name, (size[index] * factor).toFixed(1)));
+  return drawing;
+}
+
 /** Return the form of a word as the service made it safe to show; 0 is the root. */
 export const shown = (sentence, id) => (id ? sentence.layout.arcs.words[id - 1].form : "root");
 

@@ -1,8 +1,11 @@
 /** The state of the page, as it is written in a link: #text=…&view=bht&fix=1.3.2 */
 
-export const VIEWS = ["arcs", "bht", "tags", "steps"];
+export const VIEWS = ["arcs", "table", "bht", "tags", "steps"];
+const LAYOUTS = ["auto", "across", "down"];
+export const ZOOMS = [20, 401]; // percent, from and below; besides them 0: automatic, and FIT: as small as the page is
+export const FIT = 1;
 const INPUTS = ["text", "words"];
-const PLAIN = { text: "", input: "", model: "", view: "arcs", k: 5, sentence: 1, tree: 1, step: 0, fixed: {} };
+const PLAIN = { text: "", input: "", model: "", view: "arcs", layout: "auto", zoom: 0, k: 5, sentence: 1, tree: 1, step: 0, fixed: {} };
 
 /** Read the part of a link after #; invalid values are ignored. */
 export function readState(hash) {
@@ -12,10 +15,12 @@ export function readState(hash) {
   state.model = given.get("model") ?? "";
   if (INPUTS.includes(given.get("input"))) state.input = given.get("input");
   if (VIEWS.includes(given.get("view"))) state.view = given.get("view");
-  for (const name of ["k", "sentence", "tree", "step"]) {
+  if (LAYOUTS.includes(given.get("layout"))) state.layout = given.get("layout");
+  for (const [name, least, most] of [["k", 1, 1e6], ["sentence", 1, 1e6], ["tree", 1, 1e6], ["step", 0, 1e6], ["zoom", ...ZOOMS]]) {
     const value = Number(given.get(name) ?? NaN);
-    if (Number.isInteger(value) && value >= (name === "step" ? 0 : 1) && value < 1e6) state[name] = value;
+    if (Number.isInteger(value) && value >= least && value < most) state[name] = value;
   }
+  if (given.get("zoom") === String(FIT)) state.zoom = FIT;
   for (const each of (given.get("fix") ?? "").split(",")) {
     const match = /^(\d{1,5})\.(\d{1,5})\.(\d{1,5})$/.exec(each);
     if (match) (state.fixed[Number(match[1])] ??= {})[Number(match[2])] = Number(match[3]);
@@ -26,7 +31,7 @@ export function readState(hash) {
 /** Write the part of a link after #. */
 export function writeState(state) {
   const given = new URLSearchParams();
-  for (const name of ["text", "input", "model", "view", "k", "sentence", "tree", "step"]) {
+  for (const name of ["text", "input", "model", "view", "layout", "zoom", "k", "sentence", "tree", "step"]) {
     if (state[name] !== PLAIN[name]) given.set(name, state[name]);
   }
   const fixed = Object.entries(state.fixed).flatMap(([sentence, heads]) => Object.entries(heads).map(([word, head]) => `${sentence}.${word}.${head}`));

@@ -69,8 +69,8 @@ export function drawTags(sentence) {
   return element("ol", { class: "tagline", dir: direction, "aria-label": "Hexatags" }, ...items);
 }
 
-/** Show the decoder step by step: buttons, the tree so far, and a table of all steps. `go` is called with another step. */
-export function drawSteps(sentence, step, go) {
+/** Show the decoder step by step: buttons, the tree so far, and a table of all steps. `go` is called with another step, `fitted` scales the tree. */
+export function drawSteps(sentence, step, go, fitted) {
   if (sentence.words.length > LONGEST) {
     return element("p", { class: "scroll" }, `This sentence has more than ${LONGEST} words: its table of steps is too long to show.`);
   }
@@ -97,7 +97,7 @@ export function drawSteps(sentence, step, go) {
     {},
     bar,
     element("p", { class: "small scroll", id: "step-told", "aria-live": "polite" }, told),
-    element("div", { class: "scroll", tabindex: 0, "aria-label": "Tree so far" }, drawTree(sentence, now)),
+    element("div", { class: "scroll", tabindex: 0, "aria-label": "Tree so far" }, fitted(drawTree(sentence, now))),
     element("div", { class: "table", tabindex: 0, "aria-label": "All steps" }, table),
   );
 }

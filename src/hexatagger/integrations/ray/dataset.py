@@ -3,6 +3,8 @@
 Rows come back in no fixed order, as usual in Ray Data; the other columns of a row stay beside its trees.
 """
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hexatagger.errors import ConfigError, check_choice, needs
 from hexatagger.formats.files import runs
+from hexatagger.formats.ids import Ids
 from hexatagger.formats.text import Source
 from hexatagger.integrations.ray.cluster import find_checked, pool
 from hexatagger.integrations.ray.documents import Document, parse_documents, read_record
@@ -91,7 +94,9 @@ class RowParser:
         others = {name: batch[name] for name in batch.column_names if name != self._text_column}
         check_free(others, ("conllu", "problem") if self._to == "conllu" else ("sentence", "text", "words", "problem"))
         documents = (
-            read_record(number, record, self._source, self._text_column, lambda: self._parser.segmenter)
+            read_record(number, record, self._source, self._text_column, lambda: self._parser.segmenter).with_ids(
+                Ids(_row_name(record))
+            )
             for number, record in enumerate(batch.to_pylist())
         )
         parsed, start = parse_documents(self._parser, documents, self._options), 0
@@ -111,6 +116,18 @@ class RowParser:
             return sentence_table(documents, others | {"problem": problems})
         texts = [format_document(document, None, "conllu") for document in documents]
         return pa.table(others | {"conllu": pa.array(texts, pa.string()), "problem": problems})
+
+
+def _row_name(record: dict[str, Any]) -> str:
+    """Return a name for a row, which depends on nothing else: its `id`, or a digest of all that it has.
+
+    >>> _row_name({"id": 12, "text": "Hi"}), _row_name({"text": "Hi"})
+    ('12', '7d968bd2b5b6e668')
+    """
+    if record.get("id") is not None:
+        return str(record["id"])
+    values = json.dumps(record, sort_keys=True, default=str)
+    return hashlib.sha256(values.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_conllu(paths: str | list[str]) -> "Dataset":

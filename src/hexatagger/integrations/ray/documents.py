@@ -14,6 +14,7 @@ from typing import Any
 from hexatagger.errors import FormatError, HexataggerError
 from hexatagger.formats.conllu import parse_block
 from hexatagger.formats.files import find_not_utf8, open_binary, reading, runs
+from hexatagger.formats.ids import Ids
 from hexatagger.formats.text import Source
 from hexatagger.integrations.ray.blocks import JSON_LINES, PARQUET, Block, open_parquet, suffix
 from hexatagger.parsing.options import ParseOptions
@@ -34,6 +35,11 @@ class Document:
     columns: dict[str, Any] | None = None
     """The other columns of the record; None in a plain file."""
     problems: list[str] = field(default_factory=list)
+
+    def with_ids(self, ids: Ids) -> "Document":
+        """Give ids to the sentences that have none, and return the document."""
+        self.sentences = list(map(ids.complete, self.sentences))
+        return self
 
 
 def read_documents(

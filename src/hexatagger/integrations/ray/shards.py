@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from hexatagger.errors import ConfigError, FormatError, HexataggerError, check_choice
 from hexatagger.formats.conllu import format_sentence
 from hexatagger.formats.files import open_binary, open_output, read_lines
+from hexatagger.formats.ids import Ids
 from hexatagger.formats.tagfile import format_tagged
 from hexatagger.formats.text import Source
 from hexatagger.integrations.ray.blocks import Block
@@ -104,7 +105,9 @@ def make_shard(parser: Parser, block: Block, options: CorpusOptions, out: Path) 
     def parsed() -> Iterator[Document]:
         nonlocal sentences, words, beginning
         documents = read_documents(block, options.source, options.text_column, lambda: parser.segmenter)
-        for document in parse_documents(parser, documents, options.parsing):
+        ids = Ids(f"{block.name}.{block.number:05d}")  # no other shard of the corpus has this name
+        named = (document.with_ids(ids) for document in documents)
+        for document in parse_documents(parser, named, options.parsing):
             sentences += len(document.sentences)
             words += sum(map(len, document.sentences))
             if len(beginning) < READ:

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Trains the models of all languages, or of those named, and packages them as models/CODE:
+#
+#     recipes/languages.sh [CODE…]
+#
+# The treebanks are in UD (default: $HEXATAGGER_SHARED/ud, ../shared/ud without it). UD/languages.tsv names the files that
+# train and select each model. The training folders are RUNS/CODE (default: runs/CODE). JOBS models are trained at once
+# (default: the number of cores), each with one thread. Finished models are left alone, and if it is stopped, the same
+# command continues it. It ends with a table of all models.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+export root UD=${UD:-${HEXATAGGER_SHARED:-../shared}/ud} RUNS=${RUNS:-runs} OMP_NUM_THREADS=1
+[[ -f $UD/languages.tsv ]] || { echo "$UD/languages.tsv is not there: set UD to the folder of treebanks" >&2; exit 1; }
+
+sources() {  # FILE…: the treebanks that the files are from, with their releases
+  local file folder
+  for file in "$@"; do
+    folder=$UD/${file%%/*}
+    if [[ -f $folder/COMMIT.txt ]]; then
+      echo "${file%%/*} $(sed -n 's/^newest release tag contained: //p' "$folder/COMMIT.txt")"
+    else  # assembled from several: each sentence names its own
+      unpacked "$UD/$file" | sed -n 's/^# treebank = //p'
+    fi
+  done | sort -u | paste -sd, | sed 's/,/, /g'
+}
+
+unpacked() { case $1 in *.xz) xz -dc "$1" ;; *) cat "$1" ;; esac; }
+
+make_model() {  # CODE
+  local code=$1 name train dev licence file
+  IFS=$'\t' read -r _ name train dev _ _ _ licence < <(grep -P "^$code\t" "$UD/languages.tsv") ||
+    { echo "$code is not in $UD/languages.tsv" >&2; return 1; }
+  local model=$root/models/$code run=$RUNS/$code files=() going=()
+  [[ -d $model ]] && return
+  for file in $train; do files+=(--train "$UD/$file"); done
+  [[ -d $run ]] && going=(--resume)
+  mkdir -p "$RUNS"
+  # shellcheck disable=SC2086  # file names have no spaces
+  hexatagger train "$root/recipes/language.toml" "${files[@]}" --dev "$UD/$dev" --out "$run" --segmenter \
+    --set "card.title=$name" --set "card.language=$code" --set "card.licence=$licence" \
+    --set "card.treebanks=$(sources $train $dev)" "${going[@]}" &>"$RUNS/$code.log" &&
+    hexatagger package "$run" "$model" --dev "$UD/$dev" --made "recipes/languages.sh $code" &>>"$RUNS/$code.log" ||
+    { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
+  echo "$code is done"
+}
+export -f make_model sources unpacked
+
+if [[ $# == 0 ]]; then
+  mapfile -t codes < <(tail -n +2 "$UD/languages.tsv" | cut -f1 | grep -vx en)
+  set -- "${codes[@]}"
+fi
+failed=0
+printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'make_model {}' || failed=1
+HEXATAGGER_MODELS=$root/models hexatagger models
+exit "$failed"
