@@ -3,8 +3,12 @@
 The command line prints the message of a HexataggerError as one line and exits with 1. Any other exception is a bug.
 """
 
+import shlex
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 _SHOWN = 60  # characters of a wrong value in a message
 _KINDS = {"str": "string"}
@@ -63,17 +67,30 @@ class PackageError(HexataggerError, ImportError):
 def needs(extra: str) -> Iterator[None]:
     """Turn a failed import into a PackageError that names the extra to install.
 
-    >>> with needs("graphs"):
-    ...     import no_such_package
-    Traceback (most recent call last):
-        ...
-    hexatagger.errors.PackageError: no_such_package is not installed: pip install 'hexatagger[graphs]'
+    >>> try:
+    ...     with needs("graphs"):
+    ...         import no_such_package
+    ... except PackageError as error:
+    ...     print(str(error).partition(": ")[0], "|", str(error)[-9:])
+    no_such_package is not installed | [graphs]'
     """
     try:
         yield
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        raise PackageError(f"{missing} is not installed: pip install 'hexatagger[{extra}]'", name=missing) from None
+        raise PackageError(f"{missing} is not installed: {_install(extra)}", name=missing) from None
+
+
+def _install(extra: str) -> str:
+    """Return the command that installs an extra for this Python: of the checkout that runs, or of the package."""
+    own = shutil.which("pip")
+    same = own is not None and Path(own).parent == Path(sys.executable).parent
+    pip = "pip" if same else f"{shlex.quote(sys.executable)} -m pip"
+    root = Path(__file__).resolve().parent.parent.parent
+    if not (root / "pyproject.toml").is_file():
+        return f"{pip} install 'hexatagger[{extra}]'"
+    place = "." if root == Path.cwd() else str(root)
+    return f"{pip} install -e {shlex.quote(f'{place}[{extra}]')}"
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:

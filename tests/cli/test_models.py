@@ -75,7 +75,7 @@ def test_each_document_is_parsed_by_the_model_of_its_language(models: Path, tmp_
     assert without_ids(result.stdout) == without_ids("".join(parts))
     assert ids_of(result.stdout) == [f"s{number}" for number in range(1, result.stdout.count("\n\n") + 1)]
     assert run("parse", "--model", "auto", stdin=second).stdout == parts[2]
-    assert without_ids(run("parse", "--model", "auto", first, second).stdout) == without_ids(parts[0] + parts[2])
+    assert run("parse", "--model", "auto", *second.split(" ")).stdout == parts[2]  # words without quotes are one text
     for workers in (1, 2):
         parsed = run("parse", "--model", "auto", "--workers", workers, "--from", "words", *files)
         assert parsed.exit_code == 0, parsed.output

@@ -617,15 +617,28 @@ def test_draw_colors(data: Path) -> None:
     assert "\x1b[" not in ok(file, "--color", "never")
 
 
-@pytest.mark.parametrize("no_color", ["", "1"])
-def test_colors_are_for_terminals_unless_no_color(monkeypatch: pytest.MonkeyPatch, no_color: str) -> None:
-    from hexatagger.cli.draw import _is_colored
+@pytest.mark.parametrize(
+    ("terminal", "no_color", "force_color", "expected"),
+    [
+        (True, "", "", True),
+        (True, "1", "", False),
+        (False, "", "", False),
+        (False, "", "1", True),
+        (False, "1", "1", False),
+    ],
+)
+def test_colors_are_for_terminals_unless_the_environment_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, no_color: str, force_color: str, expected: bool
+) -> None:
+    from hexatagger.cli.options import is_colored
 
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
     monkeypatch.setenv("NO_COLOR", no_color)
-    assert _is_colored("auto", "-") == (no_color == "")
-    assert not _is_colored("auto", "out.txt")
-    assert _is_colored("always", "out.txt")
+    monkeypatch.setenv("FORCE_COLOR", force_color)
+    assert is_colored("auto", "-") == expected
+    assert not is_colored("auto", "out.txt")
+    assert is_colored("always", "out.txt")
+    assert not is_colored("never", "-")
 
 
 def test_draw_writes_what_the_suffix_says(data: Path, tmp_path: Path) -> None:
@@ -640,6 +653,15 @@ def test_draw_writes_what_the_suffix_says(data: Path, tmp_path: Path) -> None:
     assert ok(file, "--sentence", "1", "--to", "svg") == draw_svg(example(data, 1))
     assert ok(file, "--sentence", "1", "--to", "svg", "--width", "100") == draw_svg(example(data, 1), width=100)
     assert ok(file, "--to", "html", "--show", "all") == draw_html(read_conllu(file), show="all")
+    ok(file, "-o", tmp_path / "all.svg")
+    root = ET.fromstring((tmp_path / "all.svg").read_text(encoding="utf-8"))
+    drawings = [each for each in root if each.tag.endswith("}svg")]
+    assert len(drawings) == 5
+    tops = [float(each.get("y", "0")) for each in drawings]
+    heights = [float(each.get("height", "0")) for each in drawings]
+    assert tops == [sum(heights[:number]) for number in range(5)]
+    assert float(root.get("height", "0")) == sum(heights)
+    assert float(root.get("width", "0")) == max(float(each.get("width", "0")) for each in drawings)
     ok(file, "-o", tmp_path / "all.html.gz")
     assert (tmp_path / "all.html.gz").read_bytes()[:2] == b"\x1f\x8b"
 
@@ -653,7 +675,6 @@ def test_draw_says_what_is_wrong(data: Path, tmp_path: Path) -> None:
         assert isinstance(result.exception, SystemExit)
         return result.stderr
 
-    assert "an SVG holds one: choose it with --sentence, or write HTML" in error(file, "-o", tmp_path / "out.svg")
     assert "does not end in .txt, .svg, .html" in error(file, "-o", tmp_path / "out.png")
     assert "no sentence '9': give a sent_id, or a number from 1 to 5" in error(file, "--sentence", "9")
     assert not list(tmp_path.iterdir())

@@ -31,7 +31,7 @@ def test_a_missing_package_is_named(
     monkeypatch.delitem(sys.modules, f"hexatagger.integrations.{module}", raising=False)
     monkeypatch.delattr(hexatagger.integrations, module, raising=False)
     sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
-    with pytest.raises(PackageError, match=rf"{package} is not installed: pip install 'hexatagger\[{extra}\]'"):
+    with pytest.raises(PackageError, match=rf"{package} is not installed: .*pip install .*\[{extra}\]'$"):
         ask(sentence)
 
 

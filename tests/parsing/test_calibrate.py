@@ -12,6 +12,7 @@ from hexatagger.model.folder import read_folder, store_temperature
 from hexatagger.model.labels import Labels, LabelSet
 from hexatagger.model.temperature import Calibration, Temperature
 from hexatagger.parsing.calibrate import (
+    _STEPS,
     Judged,
     _errors,
     _fitted_on,
@@ -214,9 +215,16 @@ def test_only_a_temperature_that_helps_is_stored(
     folder: Path, monkeypatch: pytest.MonkeyPatch, after: tuple[float, float], stored: bool
 ) -> None:
     found = Calibration(Temperature(1.5, 1.25), 789, 1234, (0.04, 0.06), after)
-    monkeypatch.setattr("hexatagger.parsing.calibrate.calibrate", lambda parser, gold: found)
+    monkeypatch.setattr("hexatagger.parsing.calibrate.calibrate", lambda parser, gold, report: found)
     monkeypatch.setattr("hexatagger.parsing.calibrate.load", lambda model: None)
     write_card(folder, Card())
     assert calibrate_folder(folder, []).helps == stored
     assert read_folder(folder).temperature == (found.temperature if stored else Temperature())
     assert ("## Probabilities" in (folder / "README.md").read_text()) == stored
+
+
+def test_a_search_tells_every_step() -> None:
+    predictions, gold = drawn(30, tags=2.0, relations=1.0)
+    told: list[None] = []
+    fit_temperature(predictions, gold, LABELS, scheme="head+path", tick=lambda: told.append(None))
+    assert len(told) == _STEPS

@@ -55,6 +55,19 @@ class _Commands(click.Group):
         with _errors_on_one_line(), _tidy_on_sigterm():
             return super().invoke(context)
 
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; suggest one for a name that does not exist."""
+        name = arguments[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            close = " or ".join(f"'{each}'" for each in get_close_matches(name, COMMANDS, 2))
+            remedy = f"did you mean {close}?" if close else "to parse a text: hexatagger parse TEXT"
+            raise click.UsageError(f"there is no command '{name}': {remedy}", context)
+        return super().resolve_command(context, arguments)
+
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""
         return list(COMMANDS)
@@ -116,8 +129,20 @@ def _drop_output() -> None:
         pass
 
 
+_VERSION_HELP = "Show the version and the format of models, and exit."
+
+
+def _show_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Print the version, and the format of model folders that this version reads."""
+    if value and not context.resilient_parsing:
+        from hexatagger.model.folder import FORMAT
+
+        click.echo(f"hexatagger {__version__} (model format {FORMAT})")
+        context.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="hexatagger")
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help=_VERSION_HELP)
 def main() -> None:
     """Dependency parsing as tagging: a tree is two tags per word.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from hexatagger.cli.options import choice, model_option, parsing, progress_bar, source_option
+from hexatagger.cli.options import check_columns, choice, model_option, parsing, progress_bar, source_option
 from hexatagger.errors import ConfigError, HexataggerError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def corpus(
         raise ConfigError("corpus does not read standard input: name files, folders or patterns")
     if not output:
         raise ConfigError("the output has no name: name a folder for the shards")
+    check_columns(keep, respect, [source])
     from hexatagger.integrations.ray import CorpusOptions, parse_files
     from hexatagger.parsing.options import ParseOptions
 
@@ -110,13 +111,13 @@ def _meter() -> "Iterator[Callable[[Summary], None]]":
         def show(summary: "Summary") -> None:
             nonlocal last
             done = summary.kept + summary.done
-            line = f"{done:,} of {summary.shards:,} shards"
+            line, left = f"{done:,} of {summary.shards:,} shards", ""
             if summary.done:
-                left = summary.seconds / summary.done * (summary.shards - done)
-                line += f", {summary.words / summary.seconds:,.0f} words/s, {_clock(left)} left"
+                line += f", {summary.words / summary.seconds:,.0f} words/s"
+                left = f", {_clock(summary.seconds / summary.done * (summary.shards - done))} left"
             bar.update(task, description=line, completed=done, total=summary.shards)
             if bar.disable and time.monotonic() - last >= _SECONDS:
                 last = time.monotonic()
-                click.echo(line, err=True)
+                click.echo(line + left, err=True)
 
         yield show

@@ -1,19 +1,24 @@
 """`hexatagger draw`: trees as drawings, in the terminal or in a file."""
 
-import os
 import shutil
-import sys
 from collections.abc import Iterator
 from itertools import chain, islice
-from pathlib import PurePath
 
 import click
 
-from hexatagger.cli.options import format_option, is_terminal, output_option
+from hexatagger.cli.options import (
+    color_option,
+    file_argument,
+    find_kind,
+    format_option,
+    is_colored,
+    output_option,
+    width_option,
+)
 from hexatagger.draw import Show, draw_html_parts, draw_svg, draw_text
 from hexatagger.draw.svg import WIDTH
 from hexatagger.draw.unicode import printable
-from hexatagger.errors import ConfigError, FormatError, TreeError
+from hexatagger.errors import FormatError, TreeError
 from hexatagger.formats.conllu import Format, read_conllu
 from hexatagger.formats.files import name_of, open_output
 from hexatagger.sentence import Sentence
@@ -22,7 +27,7 @@ SUFFIXES = {".txt": "text", ".svg": "svg", ".html": "html", ".htm": "html"}
 
 
 @click.command(short_help="Draw trees in the terminal, as SVG or as HTML.")
-@click.argument("file", default="-")
+@file_argument
 @output_option
 @click.option(
     "--to",
@@ -39,18 +44,8 @@ SUFFIXES = {".txt": "text", ".svg": "svg", ".html": "html", ".htm": "html"}
 @click.option(
     "--sentence", "chosen", multiple=True, metavar="N|ID", help="Draw only this one: number or sent_id; repeatable."
 )
-@click.option(
-    "--width",
-    type=click.IntRange(min=0),
-    help="Columns of text, or pixels: wider drawings have one word per row; 0: no limit.  [default: terminal; 2000]",
-)
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
-)
+@width_option
+@color_option
 @format_option
 def draw(
     file: str,
@@ -72,8 +67,10 @@ def draw(
       hexatagger draw treebank.conllu --sentence 3 --show all
       hexatagger draw treebank.conllu --sentence weblog-0003 -o tree.svg
       hexatagger draw treebank.conllu -o trees.html
+
+    Several trees in one SVG are below one another.
     """
-    kind = to or _kind(output)
+    kind = to or find_kind(output, SUFFIXES, without_suffix="text")
     name = name_of(file)
     sentences: Iterator[tuple[int, Sentence]] = enumerate(read_conllu(file, format=format_), 1)
     if chosen:
@@ -82,8 +79,6 @@ def draw(
     if not ahead:
         raise FormatError("has no sentence to draw", source=name)
     several = len(ahead) > 1
-    if several and kind == "svg":
-        raise ConfigError(f"{name} has several sentences, an SVG holds one: choose it with --sentence, or write HTML")
     current = ""
 
     def watched() -> Iterator[Sentence]:
@@ -92,7 +87,7 @@ def draw(
             current = sentence.comment("sent_id") or str(number)
             yield sentence
 
-    colored = _is_colored(color, output)
+    colored = is_colored(color, output)
     columns = width if width is not None else shutil.get_terminal_size().columns if output == "-" else 80
     pixels = WIDTH if width is None else width or None
 
@@ -106,24 +101,13 @@ def draw(
             if kind == "html":
                 stream.writelines(draw_html_parts(watched(), show=show, width=pixels))
             elif kind == "svg":
-                stream.writelines(draw_svg(sentence, show=show, width=pixels) for sentence in watched())
+                stream.write(draw_svg(watched(), show=show, width=pixels))
             else:
                 stream.writelines(map(text, watched()))
     except TreeError as error:
         if error.source is not None:
             raise
         raise TreeError(f"sentence {current}: {error.message}", word=error.word, source=name) from None
-
-
-def _kind(output: str) -> str:
-    """Return the format for a file of this name."""
-    if output == "-":
-        return "text"
-    path = PurePath(output)
-    suffix = PurePath(path.stem).suffix if path.suffix in (".gz", ".xz") else path.suffix
-    if suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"'{output}' does not end in {', '.join(SUFFIXES)}: name it that way, or add --to")
-    return SUFFIXES[suffix.lower()]
 
 
 def _pick(
@@ -142,9 +126,3 @@ def _pick(
         if key not in found:
             raise FormatError(f"no sentence '{key}': give a sent_id, or a number from 1 to {number}", source=name)
     return iter([found[key] for key in chosen])
-
-
-def _is_colored(color: str, output: str) -> bool:
-    if color == "auto":
-        return output == "-" and is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
-    return color == "always"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hexatagger import __version__
-from hexatagger.cli.options import FILE, choice, dev_option, read_gold
+from hexatagger.cli.options import FILE, choice, dev_option, progress_shares, read_gold
 from hexatagger.errors import ConfigError, needs
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def export(model: Path, dev_files: tuple[Path, ...]) -> None:
     with needs("train"):
         from hexatagger.train.export.onnx import export as run
 
-    found = run(model, read_gold(dev_files))
+    with progress_shares("exporting") as report:
+        found = run(model, read_gold(dev_files), report=report)
     click.echo(f"{model}: scores differ from torch's by at most {found.difference:.2g}", err=True)
     if found.las is not None and found.las_int8 is not None:
         click.echo(f"dev LAS {found.las:.2f} in 32 bits, {found.las_int8:.2f} in 8", err=True)
@@ -54,7 +55,10 @@ def calibrate(model: str, dev_files: tuple[Path, ...], store: bool) -> None:
     from hexatagger.parsing.load import load
 
     dev = read_gold(dev_files)
-    found = calibrate_folder(find_model(model), dev) if store else find(load(model), dev)
+    with progress_shares("calibrating") as report:
+        found = (
+            calibrate_folder(find_model(model), dev, report=report) if store else find(load(model), dev, report=report)
+        )
     warm = found.temperature
     click.echo(f"{model}: temperature of tags {warm.tags:g}, of relations {warm.relations:g}", err=True)
     for line in found.describe().split("; "):

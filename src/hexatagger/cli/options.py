@@ -1,13 +1,17 @@
 """Options and other things that several commands share."""
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, get_args
 
 import click
 
 from hexatagger.errors import ConfigError
 from hexatagger.formats.conllu import Format, read_conllu
+from hexatagger.formats.files import content_suffix
 from hexatagger.formats.text import Source
 from hexatagger.sentence import Sentence
 
@@ -50,15 +54,48 @@ def _names(*choices: str) -> Callable[[click.Context, click.Parameter, str], lis
     return read
 
 
+def _model_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Complete the name of a model in a shell: installed ones, and folders."""
+    from click.shell_completion import CompletionItem
+
+    from hexatagger.model.registry import installed
+
+    names = [CompletionItem(name) for name in installed() if name.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="dir")]
+
+
+def _told_if_typed(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Say that a command reads what is typed, before it waits for it."""
+    if value == "-":
+        tell_if_typed("CoNLL-U")
+    return value
+
+
+def tell_if_typed(what: str) -> None:
+    """If standard input is a terminal, say what is read from it and how to end."""
+    if is_terminal(sys.stdin):
+        end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
+        click.echo(f"Reading {what} from the terminal; end with {end} on a new line.", err=True)
+
+
+PATH = click.Path(allow_dash=True)
+"""A path that is checked where it is opened; as a type it lets shells complete it."""
+file_argument = click.argument("file", type=PATH, default="-", callback=_told_if_typed)
+"""The treebank that a command reads, standard input by default."""
 output_option = click.option(
-    "-o", "--output", default="-", help="File to write; appears whole or not at all.  [default: stdout]"
+    "-o", "--output", type=PATH, default="-", help="File to write; appears whole or not at all.  [default: stdout]"
 )
 model_option = click.option(
-    "--model", default="en", show_default=True, help="Name or folder of a model: see hexatagger models."
+    "--model",
+    default="en",
+    show_default=True,
+    shell_complete=_model_names,
+    help="Name or folder of a model: see hexatagger models.",
 )
 auto_model_option = click.option(
     "--model",
     default="en",
+    shell_complete=_model_names,
     show_default=True,
     help="Name or folder of a model, see hexatagger models; auto: by the language of each text.",
 )
@@ -80,6 +117,18 @@ source_option = choice(
 )
 
 format_option = choice("--from", "format_", of=get_args(Format), default="conllu", text="Format of FILE.")
+
+width_option = click.option(
+    "--width",
+    type=click.IntRange(min=0),
+    help="Columns of text, or pixels: wider drawings have one word per row; 0: no limit.  [default: terminal; 2000]",
+)
+color_option = choice(
+    "--color",
+    of=["auto", "always", "never"],
+    default="auto",
+    text="Colours in text; auto: on a terminal, or if FORCE_COLOR is set, but never if NO_COLOR is.",
+)
 
 reading = add_options(format_option, roots_option)
 """The options of every command that reads a treebank."""
@@ -107,6 +156,36 @@ parsing = add_options(
     ),
 )
 """The options of every command that parses."""
+
+
+def check_columns(keep: Sequence[str], respect: Sequence[str], sources: Iterable[Source]) -> None:
+    """Raise ConfigError if columns are to be kept or obeyed, but the input has no columns."""
+    for name, columns in (("--keep", keep), ("--respect", respect)):
+        if columns and (other := next((each for each in sources if each not in ("conllu", "conllx")), None)):
+            raise ConfigError(f"{name} is about the columns of CoNLL-U, but the input is {other}: add --from conllu")
+
+
+def is_colored(color: str, output: str) -> bool:
+    """Say whether to colour text; `color` is the value of --color."""
+    if color == "auto":
+        wanted = bool(os.environ.get("FORCE_COLOR")) or is_terminal(sys.stdout)
+        return output == "-" and wanted and not os.environ.get("NO_COLOR")
+    return color == "always"
+
+
+def find_kind(output: str, kinds: Mapping[str, str], *, without_suffix: str) -> str:
+    """Return the format of an output file by the suffix of its name, .gz and .xz aside.
+
+    >>> kinds = {".txt": "text", ".svg": "svg"}
+    >>> find_kind("trees.svg.gz", kinds, without_suffix="text"), find_kind("trees", kinds, without_suffix="text")
+    ('svg', 'text')
+    """
+    suffix = content_suffix(PurePath(output)).lower()
+    if not suffix or output == "-":
+        return without_suffix
+    if suffix not in kinds:
+        raise ConfigError(f"'{output}' does not end in {', '.join(kinds)}: name it that way, or add --to")
+    return kinds[suffix]
 
 
 def dev_option(text: str, *, required: bool = False) -> Option:
@@ -171,6 +250,20 @@ def progress_bar() -> "Progress":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    # subtle: `console.is_terminal` is also true where FORCE_COLOR is set
+    return Progress(*columns, console=Console(stderr=True), transient=True, disable=not is_terminal(sys.stderr))
+
+
+@contextmanager
+def progress_shares(what: str) -> Iterator[Callable[[float], None]]:
+    """Show the progress of one piece of work; give the function that takes the share that is done."""
+    with progress_bar() as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda done: bar.update(task, completed=done)

@@ -3,31 +3,49 @@
 import functools
 import gc
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, groupby, islice, starmap
+from contextlib import contextmanager
+from itertools import chain, groupby, islice
 from operator import itemgetter
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, TypeVar, cast, get_args
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 import click
 
 from hexatagger.cli.options import (
+    PATH,
     auto_model_option,
+    check_columns,
     choice,
+    color_option,
+    find_kind,
+    is_colored,
     is_terminal,
     model_picker,
     output_option,
     parsing,
     progress_bar,
-    source_option,
+    tell_if_typed,
     threads_option,
+    width_option,
 )
-from hexatagger.errors import ConfigError
-from hexatagger.formats.files import LONGEST_LINE, File, find_not_utf8, open_binary, open_output, read_text
+from hexatagger.errors import ConfigError, FormatError
+from hexatagger.formats.files import (
+    LONGEST_LINE,
+    File,
+    content_suffix,
+    find_not_utf8,
+    name_of,
+    open_output,
+    read_text,
+    unpacked,
+)
+from hexatagger.formats.text import Source
 
 if TYPE_CHECKING:
-    from hexatagger.formats.text import Source
     from hexatagger.model.config import Task
     from hexatagger.parsing.options import Respected
     from hexatagger.parsing.parser import Parser
@@ -35,30 +53,94 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Output = Literal["tree", "conllu", "json", "tags", "svg", "html"]
+SUFFIXES: dict[str, Output] = {
+    ".conllu": "conllu",
+    ".conll": "conllu",
+    ".json": "json",
+    ".jsonl": "json",
+    ".tags": "tags",
+    ".svg": "svg",
+    ".html": "html",
+    ".htm": "html",
+    ".txt": "tree",
+}
+_DASH = "\ufdd0"  # stands for the dash at the beginning of a text; Unicode guarantees that it is not a character
 
 
-@click.command()
-@click.argument("text", nargs=-1)
-@click.option("-f", "--file", "files", multiple=True, help="File to parse instead of TEXT; repeatable; - is stdin.")
+class _ParseCommand(click.Command):
+    """A command whose TEXT may begin with a dash: an argument with a space inside that names no option is a text."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """Read the arguments."""
+        names = {
+            name for parameter in self.get_params(context) for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+        short = tuple(name for name in names if len(name) == 2)
+        hidden = []
+        for before, each in zip(["", *arguments], arguments, strict=False):
+            first = re.split(r"[\s=]", each, maxsplit=1)[0]
+            is_text = re.match(r"-.*\s|-[0-9]", each, re.DOTALL) and first not in names and not each.startswith(short)
+            hidden.append(_DASH + each[1:] if is_text and before not in names else each)
+        try:
+            return super().parse_args(context, hidden)
+        except click.NoSuchOption as error:
+            remedy = f"if it is a text, put -- before it: {context.command_path} -- TEXT"
+            raise click.UsageError(f"{error.format_message()} ({remedy})", context) from None
+
+
+def _joined(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """Join the words of TEXT: quotes around it may be left out."""
+    text = " ".join(value).replace(_DASH, "-") if value else None
+    if text and (byte := find_not_utf8(text)):
+        raise ConfigError(f"TEXT: {byte}; convert it, or use a UTF-8 terminal")
+    return text
+
+
+@click.command(cls=_ParseCommand)
+@click.argument("text", nargs=-1, callback=_joined)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    type=PATH,
+    multiple=True,
+    help="File to parse instead of TEXT; repeatable; - is stdin.",
+)
 @auto_model_option
-@source_option
-@choice("--to", "target", of=get_args(Output), text="What to write.  [default: tree in a terminal, conllu elsewhere]")
+@choice(
+    "--from",
+    "source",
+    of=get_args(Source),
+    text="The input: running text, one sentence per line, words separated by spaces, or a file of words.  "
+    "[default: conllu for files that end in .conllu, text for everything else]",
+)
+@choice(
+    "--to",
+    "target",
+    of=get_args(Output),
+    text="What to write.  [default: by the suffix of -o: .conllu, .json, .tags, .svg, .html, .txt (tree); "
+    "tree in a terminal, conllu elsewhere]",
+)
 @output_option
 @parsing
+@width_option
+@color_option
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to parse with.")
 @threads_option
 @click.option("--resume", is_flag=True, help="Keep finished work in OUTPUT.partial, and continue from there.")
 def parse(
-    text: tuple[str, ...],
+    text: str | None,
     files: tuple[str, ...],
     model: str,
-    source: "Source",
+    source: Source | None,
     target: Output | None,
     output: str,
     keep: "list[Task]",
     respect: "list[Respected]",
     probabilities: bool,
     k: int,
+    width: int | None,
+    color: str,
     workers: int,
     threads: int | None,
     resume: bool,
@@ -68,42 +150,46 @@ def parse(
     \b
       hexatagger parse "She reads fascinating papers."
       hexatagger parse -f book.txt -o book.conllu --workers 4
-      hexatagger parse --from conllu -f words.conllu --keep upos,lemma
+      hexatagger parse -f words.conllu --keep upos,lemma
       echo "one sentence , cut into words" | hexatagger parse --from words
       hexatagger parse --k 3 --probabilities "I saw the man with the telescope."
       hexatagger parse --model auto -f letter.txt -f brief.txt
+      hexatagger parse "She reads." -o tree.svg
 
-    json is one object per sentence, one per line. For many files or machines, see hexatagger corpus.
+    json is one object per sentence, one per line. Several trees in one SVG are below one another. In a tree in text,
+    `62%?` after a relation marks a head that is not sure, if --probabilities are asked for. For many files or machines,
+    see hexatagger corpus.
     """
-    if text and files:
+    if text is not None and files:
         raise ConfigError("both TEXT and --file are given: give one of them")
-    for each in text:
-        if byte := find_not_utf8(each):
-            raise ConfigError(f"TEXT: {byte}; convert it, or use a UTF-8 terminal")
+    hint = _find_file(text or "")
+    if text is not None and source in ("conllu", "conllx"):
+        raise ConfigError(f"--from {source} reads files: name one with --file{hint and f' ({hint})'}")
+    if hint:
+        click.echo(f"Note: TEXT is the name of a file; to parse its content: {hint}", err=True)
     from hexatagger.formats.ids import Ids
     from hexatagger.model.registry import AUTO
     from hexatagger.parsing.options import ParseOptions
 
     ids = Ids()
     options = ParseOptions(keep=keep, respect=respect, probabilities=probabilities, k=k)
-    chosen: Output = target or ("tree" if output == "-" and is_terminal(sys.stdout) else "conllu")
+    elsewhere: Output = "tree" if output == "-" and is_terminal(sys.stdout) else "conllu"
+    chosen = target or cast("Output", find_kind(output, SUFFIXES, without_suffix=elsewhere))
+    names = list(files) or ([] if text is not None else ["-"])
+    sources = [source or _source_of(name) for name in names] or [source or "text"]
+    check_columns(keep, respect, sources)
     loaded = functools.cache(functools.partial(_load, threads=1 if workers > 1 else threads))
     if model != AUTO:
         loaded(model)
-    names = list(files) or ([] if text else ["-"])
+    if "-" in names:
+        tell_if_typed({"conllu": "CoNLL-U", "conllx": "CoNLL-X"}.get(sources[names.index("-")], "text"))
     watched = {name: _Watched(name) for name in files if name != "-"}
-    documents = _documents(source, text, [cast("File", watched.get(name, name)) for name in names])
-
-    def read(parser: "Parser", stream: "Iterator[str] | Iterator[Sentence]") -> "Iterator[Sentence]":
-        if source in ("conllu", "conllx"):
-            return cast("Iterator[Sentence]", stream)
-        from hexatagger.segment.segmenter import read_plain  # here: its imports would delay opening the network
-
-        return read_plain(cast("Iterator[str]", stream), source, lambda: parser.segmenter)
-
-    def read_all(run: "Iterable[tuple[Parser, Iterator[str] | Iterator[Sentence]]]", done: int) -> "Iterator[Sentence]":
-        """Read documents; the ids of the sentences run through all of them, also those `done` before."""
-        return islice(map(ids.complete, chain.from_iterable(starmap(read, run))), done, None)
+    inputs = [cast("File", watched.get(name, name)) for name in names]
+    documents = (
+        [_text_document("TEXT", iter([text]), sources[0], source is None)]
+        if text is not None
+        else (_document(*each, source is None) for each in zip(inputs, sources, strict=True))
+    )
 
     def parsed_by(parser: "Parser", sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
         if workers == 1:
@@ -114,20 +200,18 @@ def parse(
 
     def parsed(done: int = 0) -> "Iterator[Sentence]":
         pick = model_picker(model)
-        picked = ((loaded(pick(beginning)), stream) for beginning, stream in documents)
-        found: Iterator[Sentence] = (
-            sentence
-            for parser, run in groupby(picked, key=itemgetter(0))
-            # only a job with one model is resumed: there is one run then
-            for sentence in parsed_by(parser, read_all(run, done))
-        )
-        if watched and is_terminal(sys.stderr):
-            found = _shown(found, list(watched.values()))
-        return found if chosen == "json" else (tree for each in found for tree in (each, *each.alternatives))
+        picked = ((loaded(pick(beginning)), read) for beginning, read in documents)
+        for parser, run in groupby(picked, key=itemgetter(0)):
+            sentences = chain.from_iterable(read(parser) for _, read in run)
+            # only a job with one model is resumed: there is one run then; ids count what was done before
+            yield from parsed_by(parser, meter.read(islice(map(ids.complete, sentences), done, None)))
 
+    shown = is_terminal(sys.stderr) and not (output == "-" and is_terminal(sys.stdout))
+    meter = _Meter(list(watched.values()), shown=shown)
+    written = functools.partial(_written, chosen, output, width=width, color=color)
     if not resume:
-        with open_output(output) as stream:
-            _write(parsed(), chosen, stream)
+        with open_output(output) as stream, meter.parsed(parsed()) as sentences:
+            stream.writelines(written(sentences))
         return
     from hexatagger import __version__
     from hexatagger.cli.resume import open_resumable
@@ -142,13 +226,27 @@ def parse(
     if "-" in names:
         raise ConfigError("--resume cannot read standard input a second time: name files with --file")
     made_with = {
-        "input": input_digest(text, [Path(name) for name in names]),
+        "input": input_digest([] if text is None else [text], [Path(name) for name in names]),
         "model": model_digest(loaded(model).folder.path),
         "version": __version__,
-        "options": {"from": source, "to": chosen, **options},
+        "options": {"from": sources, "to": chosen, **options},
     }
-    with open_resumable(output, made_with, json_lines=chosen == "json") as (stream, done):
-        _write(parsed(done), chosen, stream)
+    partial = open_resumable(output, made_with, json_lines=chosen == "json")
+    with partial as (stream, done), meter.parsed(parsed(done)) as sentences:
+        stream.writelines(written(sentences))
+
+
+def _find_file(text: str) -> str:
+    """Return the command that parses the file that a text names, or nothing if there is no such file."""
+    try:
+        return f"hexatagger parse -f {shlex.quote(text)}" if text and Path(text).is_file() else ""
+    except (OSError, ValueError):  # a text may be longer than any name
+        return ""
+
+
+def _source_of(name: str) -> Source:
+    """Return the format of an input file by its name."""
+    return "conllu" if content_suffix(PurePath(name)).lower() == ".conllu" else "text"
 
 
 def _load(model: str, *, threads: int | None) -> "Parser":
@@ -164,25 +262,39 @@ def _load(model: str, *, threads: int | None) -> "Parser":
             gc.enable()
 
 
-def _documents(
-    source: "Source", texts: Sequence[str], files: "Sequence[File]"
-) -> "Iterator[tuple[str, Iterator[str] | Iterator[Sentence]]]":
-    """Read every text and file of the input as a stream; yield its beginning, and all of it: chunks or Sentences."""
+def _document(file: "File", source: Source, guessed: bool) -> "tuple[str, Callable[[Parser], Iterator[Sentence]]]":
+    """Open a file; return its beginning, and a function from a parser to its sentences.
+
+    If the format is `guessed`, a text that is CoNLL-U is refused.
+    """
+    if source not in ("conllu", "conllx"):
+        return _text_document(name_of(file), read_text(file), source, guessed)  # as it is, so that offsets are right
     from hexatagger.formats.conllu import read_conllu
 
-    if source in ("conllu", "conllx"):
-        if texts:
-            raise ConfigError(f"--from {source} reads files: name one with --file")
-        for file in files:
-            trees = read_conllu(file, format="conllu" if source == "conllu" else "conllx")
-            first = _beginning(trees, lambda tree: len(tree.text))
-            yield " ".join(tree.text for tree in first), chain(first, trees)
-        return
-    chunks: list[Iterable[str]] = [[text] for text in texts]
-    chunks += [read_text(file) for file in files]  # as it is, so that offsets are those of the file
-    for part in map(iter, chunks):
-        lines = _beginning(part, len)
-        yield "".join(lines), chain(lines, part)
+    trees = read_conllu(file, format="conllu" if source == "conllu" else "conllx")
+    first = _beginning(trees, lambda tree: len(tree.text))
+    return " ".join(tree.text for tree in first), lambda parser: chain(first, trees)
+
+
+def _text_document(
+    name: str, chunks: Iterator[str], source: Source, guessed: bool
+) -> "tuple[str, Callable[[Parser], Iterator[Sentence]]]":
+    """Do the same for a text that arrives in chunks."""
+    from hexatagger.formats.conllu import looks_like_conllu
+
+    first = _beginning(chunks, len)
+    beginning = "".join(first)
+    if guessed and looks_like_conllu(beginning):
+        remedy = "give it as a file or on standard input with" if name == "TEXT" else "add"
+        message = f"is CoNLL-U: {remedy} --from conllu, or --from text to parse it as running text"
+        raise FormatError(message, source=name)
+
+    def read(parser: "Parser") -> "Iterator[Sentence]":
+        from hexatagger.segment.segmenter import read_plain  # here: its imports would delay opening the network
+
+        return read_plain(chain(first, chunks), source, lambda: parser.segmenter)
+
+    return beginning, read
 
 
 def _beginning(items: "Iterator[Item]", size: "Callable[[Item], int]") -> "list[Item]":
@@ -196,60 +308,97 @@ def _beginning(items: "Iterator[Item]", size: "Callable[[Item], int]") -> "list[
     return first
 
 
-def _write(sentences: "Iterable[Sentence]", target: Output, stream: IO[str]) -> None:
-    """Write all sentences."""
-    stream.writelines(_written(sentences, target, terminal=stream.isatty()))
-
-
-def _written(sentences: "Iterable[Sentence]", target: Output, *, terminal: bool) -> Iterable[str]:
+def _written(
+    target: Output, output: str, sentences: "Iterable[Sentence]", *, width: int | None, color: str
+) -> Iterable[str]:
     """Return the output as strings; what writes one format does not wait for the import of another."""
+    if target == "json":
+        return (json.dumps(sentence.to_dict(), ensure_ascii=False) + "\n" for sentence in sentences)
+    trees = (tree for sentence in sentences for tree in (sentence, *sentence.alternatives))
     match target:
         case "conllu":
             from hexatagger.formats.conllu import format_sentence
 
-            return map(format_sentence, sentences)
+            return map(format_sentence, trees)
         case "tags":
             from hexatagger.formats.tagfile import format_tagged
 
-            return (format_tagged(sentence, scheme="head+path") for sentence in sentences)
-        case "json":
-            return (json.dumps(sentence.to_dict(), ensure_ascii=False) + "\n" for sentence in sentences)
-        case "svg":
-            return (sentence.to_svg() + "\n" for sentence in sentences)
-        case "html":
-            from hexatagger.draw import draw_html_parts
+            return (format_tagged(tree, scheme="head+path") for tree in trees)
+        case "svg" | "html":
+            from hexatagger.draw import draw_html_parts, draw_svg
+            from hexatagger.draw.svg import WIDTH
 
-            return draw_html_parts(sentences)
-        case "tree":
-            from shutil import get_terminal_size
+            pixels = WIDTH if width is None else width or None
+            return draw_html_parts(trees, width=pixels) if target == "html" else [draw_svg(trees, width=pixels)]
+    from shutil import get_terminal_size
 
-            from hexatagger.draw import draw_text
+    from hexatagger.draw import draw_text
 
-            width = get_terminal_size().columns if terminal else None
-            return (draw_text(sentence, width=width, color=terminal) + "\n\n" for sentence in sentences)
+    terminal = output == "-" and is_terminal(sys.stdout)
+    columns = (width or None) if width is not None else get_terminal_size().columns if terminal else None
+    colored = is_colored(color, output)
+
+    def drawn(sentence: "Sentence") -> Iterator[str]:
+        trees = [sentence, *sentence.alternatives]
+        for number, tree in enumerate(trees, 1):
+            title = [f"tree {number} of {len(trees)}"] if len(trees) > 1 else []
+            if tree.probability is not None:
+                title.append(f"probability {tree.probability:.4g}")
+            if title:
+                yield click.style(", ".join(title), dim=True) + "\n" if colored else ", ".join(title) + "\n"
+            yield draw_text(tree, width=columns, color=colored) + "\n\n"
+
+    return (part for sentence in sentences for part in drawn(sentence))
 
 
 class _Watched:
-    """The lines of a file, with a count of the bytes read."""
+    """The lines of a file, with a count of the bytes read from the disk."""
 
     def __init__(self, name: str) -> None:
         self.name, self.read = name, 0
 
     def __iter__(self) -> Iterator[bytes]:
-        with open_binary(Path(self.name), "rb") as stream:
+        path = Path(self.name)
+        with path.open("rb") as raw, unpacked(raw, path.suffix) as stream:
             while line := stream.readline(LONGEST_LINE + 1):
-                self.read += len(line)
+                self.read = raw.tell() if stream is not raw else self.read + len(line)
                 yield line
 
 
-def _shown(sentences: "Iterable[Sentence]", files: Sequence[_Watched]) -> "Iterator[Sentence]":
-    """Pass sentences through and show progress: bytes read and words parsed."""
-    paths, words = [Path(file.name) for file in files], 0
-    known = all(path.is_file() and path.suffix not in (".gz", ".xz") for path in paths)
-    with progress_bar() as bar:
-        task = bar.add_task("reading", total=sum(path.stat().st_size for path in paths) if known else None)
-        for number, sentence in enumerate(sentences):
-            words += len(sentence)
-            if number % 64 == 0:
-                bar.update(task, description=f"{words:,} words", completed=sum(file.read for file in files))
+class _Meter:
+    """Shows progress: words parsed, and how much of the files that is. Without files or a terminal it shows nothing.
+
+    The parser reads ahead. So of the bytes read, the share counts whose words are parsed.
+    """
+
+    def __init__(self, files: Sequence[_Watched], *, shown: bool) -> None:
+        self._files, self._shown = files, shown and bool(files)
+        self._read = self._parsed = 0
+
+    def read(self, sentences: "Iterable[Sentence]") -> "Iterator[Sentence]":
+        """Pass on sentences that are to be parsed."""
+        for sentence in sentences:
+            self._read += len(sentence)
             yield sentence
+
+    @contextmanager
+    def parsed(self, sentences: "Iterable[Sentence]") -> "Iterator[Iterable[Sentence]]":
+        """Pass on sentences that are parsed, and show the bar as long as this lasts."""
+        if not self._shown:
+            yield sentences
+            return
+        paths = [Path(file.name) for file in self._files]
+        total = sum(path.stat().st_size for path in paths) if all(path.is_file() for path in paths) else None
+        with progress_bar() as bar:
+            task = bar.add_task("0 words", total=total)
+
+            def watched() -> "Iterator[Sentence]":
+                for number, sentence in enumerate(sentences, 1):
+                    self._parsed += len(sentence)
+                    if number % 64 == 0:
+                        done = sum(file.read for file in self._files) * self._parsed / max(1, self._read)
+                        done = max(done, bar.tasks[task].completed)  # it never goes back
+                        bar.update(task, description=f"{self._parsed:,} words", completed=done)
+                    yield sentence
+
+            yield watched()

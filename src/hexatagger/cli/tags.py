@@ -5,7 +5,7 @@ from typing import get_args
 
 import click
 
-from hexatagger.cli.options import choice, output_option, reading
+from hexatagger.cli.options import choice, file_argument, output_option, reading
 from hexatagger.formats.conllu import Format, Roots, format_sentence, read_conllu
 from hexatagger.formats.files import open_output
 from hexatagger.formats.tagfile import format_tagged, read_tagged
@@ -16,7 +16,7 @@ from hexatagger.tree import is_projective
 
 
 @click.command()
-@click.argument("file", default="-")
+@file_argument
 @choice("--order", of=get_args(Order), default="left", text="Which dependents of a word are taken in first.")
 @choice("--lift", "scheme", of=SCHEMES, text="Lift crossing arcs and mark them, so that decode restores them.")
 @output_option
@@ -45,7 +45,7 @@ def encode(file: str, order: Order, scheme: Scheme | None, output: str, format_:
 
 
 @click.command()
-@click.argument("file", default="-")
+@file_argument
 @output_option
 def decode(file: str, output: str) -> None:
     """Turn hexatags (what encode writes) back into CoNLL-U.
@@ -62,7 +62,7 @@ _scheme = choice("--scheme", of=SCHEMES, default="head+path", text="How relation
 
 
 @click.command()
-@click.argument("file", default="-")
+@file_argument
 @_scheme
 @output_option
 @reading
@@ -78,7 +78,7 @@ def lift(file: str, scheme: Scheme, output: str, format_: Format, roots: Roots) 
 
 
 @click.command()
-@click.argument("file", default="-")
+@file_argument
 @_scheme
 @output_option
 @reading

@@ -78,7 +78,7 @@ def train(
         segmenter=segmenter,
     )
     with progress_bar() as progress:
-        bar = progress.add_task("reading", total=1.0)
+        bar = progress.add_task("reading the treebank", total=1.0, part="parser")
         try:
             state = run(job, lambda event: _show(event, progress, bar))
         except KeyboardInterrupt:
@@ -91,7 +91,12 @@ def train(
 def _show(event: dict[str, Any], progress: "Progress", bar: "TaskID") -> None:
     """Show an event of training: steps move the bar, epochs and warnings get a line."""
     part = "segmenter, " if event.get("part") == "segmenter" else ""
-    if event["event"] == "step":
+    name = event.get("part", "parser")
+    if event["event"] in ("step", "part") and name != progress.tasks[bar].fields["part"]:
+        progress.reset(bar, total=1.0, part=name)  # another part starts: the time left is that of the part
+    if event["event"] == "part":
+        progress.update(bar, completed=event["done"], description=name)
+    elif event["event"] == "step":
         text = f"{part}epoch {event['epoch']}, step {event['step']}/{event['of']}, loss {event['loss']:.3f}"
         progress.update(bar, completed=event["done"], description=text)
     elif event["event"] == "epoch":

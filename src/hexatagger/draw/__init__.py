@@ -1,7 +1,7 @@
 """Drawings of trees: one layout, three outputs.
 
     draw_text    for a terminal: arcs over the words, or in the margin where the words do not fit on a line
-    draw_svg     one self-contained picture, light and dark
+    draw_svg     one self-contained picture of one tree or several, light and dark
     draw_html    one self-contained page of pictures
 
 `show` selects what is drawn: "arcs" (the dependency tree), "bht" (its binary head tree), "tags" (its hexatags), or
@@ -14,7 +14,7 @@ Nothing here knows about terminals, files or browsers.
 from collections.abc import Iterable, Iterator
 
 from hexatagger.draw import html, svg, terminal
-from hexatagger.draw.figure import Show, figure
+from hexatagger.draw.figure import Show, figure, mark_unsure
 from hexatagger.draw.width import cells, wrap
 from hexatagger.errors import ConfigError
 from hexatagger.sentence import Sentence
@@ -24,6 +24,8 @@ __all__ = ["Show", "draw_html", "draw_html_parts", "draw_svg", "draw_text"]
 
 def draw_text(sentence: Sentence, *, width: int | None = None, color: bool = False, show: Show = "arcs") -> str:
     """Draw a tree with box-drawing characters, within `width` columns if given.
+
+    If the words have probabilities, arcs with an improbable head are marked.
 
     >>> heads, deprels = [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"]
     >>> sentence = Sentence.from_words(["She", "reads", "fascinating", "papers"], heads=heads, deprels=deprels)
@@ -46,6 +48,7 @@ def draw_text(sentence: Sentence, *, width: int | None = None, color: bool = Fal
     """
     _check_width(width)
     drawn = figure(sentence, show)
+    mark_unsure(drawn, sentence)
     rows = terminal.across(drawn) if width is None or sum(map(cells, drawn.forms)) <= width else None
     if rows is None or (width is not None and max(map(cells, rows), default=0) > width):
         rows = terminal.downwards(drawn, width=width, color=color)
@@ -56,15 +59,19 @@ def draw_text(sentence: Sentence, *, width: int | None = None, color: bool = Fal
     return "\n".join(rows)
 
 
-def draw_svg(sentence: Sentence, *, show: Show = "arcs", width: int | None = svg.WIDTH) -> str:
+def draw_svg(sentences: Iterable[Sentence] | Sentence, *, show: Show = "arcs", width: int | None = svg.WIDTH) -> str:
     """Draw a tree as an SVG document; if it would be wider than `width` pixels, it has one word per row instead.
+
+    Several trees are drawn below one another.
 
     >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
     >>> draw_svg(sentence).startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     True
     """
     _check_width(width)
-    return svg.document(figure(sentence, show), width=width)
+    if isinstance(sentences, Sentence):
+        return svg.document(figure(sentences, show), width=width)
+    return svg.stack((figure(each, show) for each in sentences), width=width)
 
 
 def draw_html(sentences: Iterable[Sentence] | Sentence, *, show: Show = "arcs", width: int | None = svg.WIDTH) -> str:

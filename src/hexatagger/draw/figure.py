@@ -26,6 +26,8 @@ class Arc:
     label: str
     level: int
     crossing: bool
+    unsure: bool = False
+    """Whether the label says how probable the head is, because that is little."""
 
     @property
     def left(self) -> int:
@@ -113,6 +115,30 @@ def figure(sentence: Sentence, show: Show = "arcs") -> Figure:
     if show != "arcs" and size:
         _add_tree(made, sentence)
     return made
+
+
+SURE = 0.9
+"""The probability of a head below which a drawing in the terminal marks the arc."""
+
+
+def mark_unsure(made: Figure, sentence: Sentence) -> None:
+    """Add the probability of the head to the label of every arc where it is less than `SURE`, and a note.
+
+    >>> sentence = Sentence.from_words(["She", "reads"], heads=[2, 0], deprels=["nsubj", "root"])
+    >>> sentence[0].head_probability, sentence[1].head_probability = 0.62, 0.99
+    >>> made = figure(sentence)
+    >>> mark_unsure(made, sentence)
+    >>> [arc.label for arc in made.arcs], made.notes
+    (['nsubj 62%?', 'root'], ['62%?: how probable this head is, where that is less than 90%.'])
+    """
+    shares = [word.head_probability for word in sentence]
+    for number, arc in enumerate(made.arcs):
+        share = shares[arc.dependent - 1]
+        if share is not None and share < SURE:
+            mark = f"{100 * share:.0f}%?"
+            if not any(each.unsure for each in made.arcs):
+                made.notes.append(f"{mark}: how probable this head is, where that is less than {100 * SURE:.0f}%.")
+            made.arcs[number] = replace(arc, label=f"{arc.label} {mark}".strip(), unsure=True)
 
 
 def _check_heads(sentence: Sentence) -> None:

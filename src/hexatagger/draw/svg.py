@@ -8,6 +8,7 @@ through `escape`.
 """
 
 import re
+from collections.abc import Iterable
 from html import escape
 
 from hexatagger.draw.figure import Arc, Figure, Node, fans
@@ -69,16 +70,41 @@ STYLE = _sheet()
 
 def document(figure: Figure, *, width: int | None = WIDTH, style: bool = True) -> str:
     """Draw along the line of words, or one word per row if that takes more than `width` pixels."""
+    parts, wide, high = _drawing(figure, width)
+    return _element(figure, parts, wide, high, style=style)
+
+
+def stack(figures: Iterable[Figure], *, width: int | None = WIDTH) -> str:
+    """Draw several figures below one another, as one document."""
+    drawn = [(figure, *_drawing(figure, width)) for figure in figures]
+    if len(drawn) == 1:
+        return _element(*drawn[0])
+    widest, top, inner = max((wide for _, _, wide, _ in drawn), default=0.0), 0.0, list[str]()
+    for figure, parts, wide, high in drawn:
+        inner.append(_element(figure, parts, wide, high, style=False, place=f' y="{top:.0f}"'))
+        top += high
+    size = f'width="{widest:.0f}" height="{top:.0f}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="hexa" {size} viewBox="0 0 {widest:.0f} {top:.0f}">\n'
+    return f'{head}<style>{STYLE}</style>\n<rect class="paper" {size}/>\n{"".join(inner)}</svg>\n'
+
+
+def _drawing(figure: Figure, width: int | None) -> tuple[list[str], float, float]:
+    """Return the elements of a drawing, and its width and height with the margins."""
     layout = arrange(figure, PIXELS)
     fits = width is None or layout.width + 2 * _MARGIN <= width
     parts, (wide, high) = _across(figure, layout) if fits else _downwards(figure)
     for note in figure.notes:
         parts.append(_text(0, high + 14, note, "note start"))
         wide, high = max(wide, pixels(note, LABEL)), high + 22
-    size = f'width="{wide + 2 * _MARGIN:.0f}" height="{high + 2 * _MARGIN:.0f}"'
-    box = f"{-_MARGIN} {-_MARGIN} {wide + 2 * _MARGIN:.0f} {high + 2 * _MARGIN:.0f}"
+    return parts, float(round(wide + 2 * _MARGIN)), float(round(high + 2 * _MARGIN))
+
+
+def _element(figure: Figure, parts: list[str], wide: float, high: float, *, style: bool = True, place: str = "") -> str:
+    """Return the svg element of a drawing."""
+    size = f'width="{wide:.0f}" height="{high:.0f}"'
+    box = f"{-_MARGIN} {-_MARGIN} {wide:.0f} {high:.0f}"
     head = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="hexa" role="img" {size} viewBox="{box}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="hexa" role="img"{place} {size} viewBox="{box}">',
         f"<title>{escape(figure.title or 'An empty sentence')}</title>",
         f"<desc>{escape(figure.description)}</desc>" if figure.arcs else "",
         f"<style>{STYLE}</style>" if style else "",

@@ -4,7 +4,7 @@ Non-projective arcs are dashed. In the downward form all arcs of a head share on
 stands where its arc arrives, and 60 words take 60 rows of any terminal.
 """
 
-from hexatagger.draw.figure import Figure, Node, fans
+from hexatagger.draw.figure import Arc, Figure, Node, fans
 from hexatagger.draw.layout import CELLS, Layout, arrange
 from hexatagger.draw.terminal_canvas import Canvas
 from hexatagger.draw.width import cells, shorten
@@ -61,7 +61,11 @@ def _draw_arcs(canvas: Canvas, layout: Layout, base: int, step: int) -> None:
     for placed in layout.arcs:  # text last: it covers all lines
         arc = placed.arc
         canvas.put(base, int(placed.dependent), "▼" if step < 0 else "▲", "crossing" if arc.crossing else "line")
-        canvas.put(base + step * arc.level, int(placed.begin), arc.label, "crossing" if arc.crossing else "label")
+        canvas.put(base + step * arc.level, int(placed.begin), arc.label, _label_style(arc))
+
+
+def _label_style(arc: Arc) -> str:
+    return "unsure" if arc.unsure else "crossing" if arc.crossing else "label"
 
 
 def _draw_nodes(canvas: Canvas, nodes: list[Node], points: list[tuple[int, int]], *, sideways: bool) -> None:
@@ -113,7 +117,7 @@ def _arcs_downwards(figure: Figure, width: int | None, color: bool) -> list[str]
         for row in rows:
             canvas.across(row, column, arrows, dashed=fan.crossing)
     for arc in figure.arcs:
-        style = "crossing" if arc.crossing else "label"
+        style = _label_style(arc)
         if not arc.head:
             canvas.across(arc.dependent - 1, 0, arrows)
         canvas.put(arc.dependent - 1, arrows, "►", "crossing" if arc.crossing else "line")
@@ -165,6 +169,6 @@ def _table(figure: Figure, width: int | None, color: bool) -> list[str]:
         canvas.put(row, numbers - len(str(row + 1)), str(row + 1), "upos")
         canvas.put(row, numbers + 1, form, "word")
         if arc := heads.get(row + 1):
-            canvas.put(row, after, arc.label, "crossing" if arc.crossing else "label")
+            canvas.put(row, after, arc.label, _label_style(arc))
             canvas.put(row, after + labels + 1, f"← {arc.head}", "line")
     return canvas.render(color=color)

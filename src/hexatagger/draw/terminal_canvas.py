@@ -20,7 +20,16 @@ _BOX = " │││─╯╮┤─╰╭├─┴┬┼"
 
 _DASHED = {UP: "┆", DOWN: "┆", UP | DOWN: "┆", LEFT: "┄", RIGHT: "┄", LEFT | RIGHT: "┄"}
 
-STYLES = {"word": "1", "upos": "2", "label": "36", "line": "2", "crossing": "33", "tag": "35", "node": "32"}
+STYLES = {
+    "word": "1",
+    "upos": "2",
+    "label": "36",
+    "line": "2",
+    "crossing": "33",
+    "unsure": "31",
+    "tag": "35",
+    "node": "32",
+}
 """ANSI codes of colours and weights."""
 
 _LINE_STYLES = ("", "line", "crossing")

@@ -10,6 +10,7 @@ as `upos`, POSTAG as `xpos`, PHEAD and PDEPREL as `deps` and `misc`.
 The content is not validated: relations, features and enhanced dependencies are plain strings.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
@@ -25,6 +26,7 @@ ATTACHED = "dep"
 """The relation of a second or later root after `roots="attach"`: "unspecified" in both UD and Stanford Dependencies."""
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+_FIRST_WORD = re.compile(r"^1(?:-[0-9]+)?(?:\t[^\t\r\n]+){9}\r?$", re.MULTILINE)
 EMPTY_FORM = "FORM is empty: write the word, or '_' if it has none"
 
 
@@ -44,6 +46,15 @@ def read_conllu(source: File, *, format: Format = "conllu", roots: Roots = "any"
     name = name_of(source)
     blocks = read_blocks(source)
     return (parse_block(block, name, line, extended=format == "conllu", roots=roots) for line, block in blocks)
+
+
+def looks_like_conllu(text: str) -> bool:
+    r"""Say whether a text has a line with the ten columns of the first word of a sentence.
+
+    >>> looks_like_conllu("# text = Hi\n1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n"), looks_like_conllu("1\tHi\n")
+    (True, False)
+    """
+    return _FIRST_WORD.search(text) is not None
 
 
 def write_conllu(sentences: Iterable[Sentence], target: File, *, format: Format = "conllu") -> int:  # noqa: A002

@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import takewhile
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, cast
 
 from hexatagger.errors import FormatError
@@ -316,6 +316,15 @@ def _move(temporary: Path, target: Path, *, keep: bool) -> None:
         temporary.replace(target)
 
 
+def content_suffix(path: PurePath) -> str:
+    """Return the suffix that names the content, `.gz` and `.xz` aside.
+
+    >>> content_suffix(PurePath("a.conllu.gz"))
+    '.conllu'
+    """
+    return (path.with_suffix("") if path.suffix in (".gz", ".xz") else path).suffix
+
+
 def open_binary(path: Path, mode: str, like: Path | None = None) -> IO[bytes]:
     """Open a path, compressed according to its suffix or that of `like`."""
     suffix = (like or path).suffix
@@ -324,6 +333,13 @@ def open_binary(path: Path, mode: str, like: Path | None = None) -> IO[bytes]:
     if suffix == ".xz":
         return cast("IO[bytes]", lzma.open(path, mode))
     return cast("IO[bytes]", path.open(mode))
+
+
+def unpacked(raw: IO[bytes], suffix: str) -> IO[bytes]:
+    """Read an open file decompressed, according to the suffix of its name; a plain file is returned as it is."""
+    if suffix == ".gz":
+        return cast("IO[bytes]", gzip.open(raw))
+    return cast("IO[bytes]", lzma.open(raw)) if suffix == ".xz" else raw
 
 
 def _text(raw: IO[bytes]) -> io.TextIOWrapper:

@@ -41,6 +41,10 @@ _CHARTED_WORDS, _CHARTED = 30, 2_000
 """With pointers, where each sentence takes a chart: maximal sentence length, and words to fit a temperature on."""
 
 
+_STEPS = math.ceil(math.log(math.log(_HIGHEST / _LOWEST) / _CLOSE) / math.log((math.sqrt(5) + 1) / 2)) + 2
+"""How many temperatures a search tries."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bin:
     """Words with similar probabilities: how many, their mean probability, and the share of them that is correct."""
@@ -150,9 +154,17 @@ def _deprel_shares(
 
 
 def fit_temperature(
-    predictions: Sequence[Prediction], gold: Sequence[Sentence], labels: Labels, *, scheme: Scheme
+    predictions: Sequence[Prediction],
+    gold: Sequence[Sentence],
+    labels: Labels,
+    *,
+    scheme: Scheme,
+    tick: Callable[[], None] = lambda: None,
 ) -> Temperature:
-    """Return the temperatures that make gold most likely; gold trees are lifted first."""
+    """Return the temperatures that make gold most likely; gold trees are lifted first.
+
+    `tick` is called for each temperature of tags that is tried.
+    """
     chosen = _fitted_on(predictions, gold)
     if not chosen:
         return Temperature()
@@ -163,6 +175,7 @@ def fit_temperature(
     roots = np.array(labels.root_mask)
 
     def of_heads(temperature: float) -> list[Scores]:
+        tick()
         arcs = arc_probabilities(predictions, temperature, leaf_tags=False)
         return [each.joint[np.arange(len(tree)), 0, tree] for each, tree in zip(arcs, heads, strict=True)]
 
@@ -202,32 +215,47 @@ def _most_likely(gold: Callable[[float], list[Scores]]) -> float:
 
 
 def cross_judged(
-    predictions: Sequence[Prediction], gold: Sequence[Sentence], labels: Labels, *, scheme: Scheme
+    predictions: Sequence[Prediction],
+    gold: Sequence[Sentence],
+    labels: Labels,
+    *,
+    scheme: Scheme,
+    tick: Callable[[], None] = lambda: None,
 ) -> tuple[Judged, tuple[Temperature, Temperature]]:
     """Judge each half of the sentences with the temperature fitted on the other half; return both temperatures too."""
     halves = [(predictions[start::2], gold[start::2]) for start in (0, 1)]
-    first, second = (fit_temperature(*half, labels, scheme=scheme) for half in halves)
+    first, second = (fit_temperature(*half, labels, scheme=scheme, tick=tick) for half in halves)
     one = judge(*halves[0], labels, scheme=scheme, temperature=second)
     other = judge(*halves[1], labels, scheme=scheme, temperature=first)
     whole = [np.concatenate([getattr(one, each.name), getattr(other, each.name)]) for each in fields(Judged)]
     return Judged(*whole), (first, second)
 
 
-def calibrate(parser: Parser, gold: Sequence[Sentence]) -> Calibration:
-    """Fit the temperature of a model on sentences that it was not trained on; nothing is stored."""
+def calibrate(
+    parser: Parser, gold: Sequence[Sentence], *, report: Callable[[float], None] = lambda done: None
+) -> Calibration:
+    """Fit the temperature of a model on sentences that it was not trained on; nothing is stored.
+
+    `report` is called with the share of the work that is done.
+    """
     gold = [sentence for sentence in gold if len(sentence)]
     if not gold:
         raise ConfigError("there are no sentences to calibrate with: name a file that has some")
     if parser.config.scores_heads:
         gold = [gold[number] for number in _thinned(range(len(gold)), gold, 3 * _CHARTED)]
+    ticks = itertools.count(1)
+
+    def tick() -> None:
+        report(min(1.0, next(ticks) / (3 * _STEPS)))  # three searches
+
     predictions, labels, scheme = parser.predict(gold), parser.labels, parser.config.lift
     fitted = sum(len(gold[number]) for number in _fitted_on(predictions, gold))
     if not fitted:
         wanted = f"name a file that has some of 2 to {EXACT_HEADS} words"
         raise ConfigError(f"there is no tree to fit a temperature on: {wanted}")
     raw = judge(predictions, gold, labels, scheme=scheme, temperature=Temperature())
-    crossed, _ = cross_judged(predictions, gold, labels, scheme=scheme)
-    temperature = fit_temperature(predictions, gold, labels, scheme=scheme)
+    crossed, _ = cross_judged(predictions, gold, labels, scheme=scheme, tick=tick)
+    temperature = fit_temperature(predictions, gold, labels, scheme=scheme, tick=tick)
     return Calibration(temperature, fitted, len(raw.head), _errors(raw), _errors(crossed))
 
 
@@ -236,9 +264,11 @@ def _errors(judged: Judged) -> tuple[float, ...]:
     return (head,) if np.isnan(judged.arc).any() else (head, reliability(judged.arc, judged.arc_right).error)
 
 
-def calibrate_folder(model: Path, gold: Sequence[Sentence]) -> Calibration:
+def calibrate_folder(
+    model: Path, gold: Sequence[Sentence], *, report: Callable[[float], None] = lambda done: None
+) -> Calibration:
     """Find the temperature of a model folder; write it into config.json and into the card if it `helps`."""
-    found = calibrate(load(model), gold)
+    found = calibrate(load(model), gold, report=report)
     if found.helps:
         store_temperature(model, found.temperature)
         update_card(model, calibration=found)

@@ -45,5 +45,8 @@ class Deprels(nn.Module):
         return torch.where(fits, scores, torch.finfo(scores.dtype).min).log_softmax(-1)
 
     def _score(self, dependent: Tensor, governor: Tensor, features: Tensor) -> Tensor:
-        hidden = functional.leaky_relu(dependent + governor + self.features(features).sum(-2), 0.1)
+        # a product with ones and zeros: the sum of three embeddings takes five times as long in ONNX Runtime
+        ones = features.unsqueeze(-1) == torch.arange(FEATURES, device=features.device)
+        place = ones.to(dependent.dtype).sum(-2) @ self.features.weight.to(dependent.dtype)
+        hidden = functional.leaky_relu(dependent + governor + place, 0.1)
         return cast("Tensor", self.form(self.dropout(hidden)))

@@ -6,7 +6,7 @@ Events go to a callback, and the main process writes them to log.jsonl.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -212,13 +212,19 @@ def finish(job: Job, treebank: Sequence[Sentence], gold: Sequence[Sentence], rep
         from hexatagger.train.export.onnx import export
 
         with _warned(report):
-            report({"event": "export", **asdict(export(job.out, gold))})
+            done = export(job.out, gold, report=_part(report, "export"))
+            report({"event": "export", **asdict(done)})
         if (job.out / NETWORK).is_file():
             with _warned(report):
-                found = calibrate_folder(job.out, gold)
+                found = calibrate_folder(job.out, gold, report=_part(report, "calibration"))
                 report({"event": "calibration", **asdict(found)})
                 if not found.helps:
                     raise ConfigError(f"the temperature is not stored, it makes the error worse: {found.describe()}")
+
+
+def _part(report: Report, part: str) -> Callable[[float], None]:
+    """Return a function that reports how much of a part is done."""
+    return lambda done: report({"event": "part", "part": part, "done": done})
 
 
 @contextmanager
@@ -235,7 +241,7 @@ def _recorder(out: Path, report: Report | None) -> Report:
     (out / LOG).touch()  # says that there is a run to resume
 
     def record(event: dict[str, Any]) -> None:
-        if event["event"] != "step" or event["step"] % _LOGGED == 0:
+        if event["event"] != "part" and (event["event"] != "step" or event["step"] % _LOGGED == 0):
             with (out / LOG).open("a", encoding="utf-8") as log:
                 log.write(json.dumps(event, ensure_ascii=False) + "\n")
         if report:

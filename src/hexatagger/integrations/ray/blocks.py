@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from hexatagger.errors import ConfigError, FormatError, needs
+from hexatagger.formats.files import content_suffix as suffix
 from hexatagger.formats.files import open_binary, read_bytes, reading, warn_unclosed
 from hexatagger.formats.text import VISIBLE, Source
 
@@ -78,11 +79,6 @@ def _matching(pattern: str) -> tuple[Path, list[Path]]:
         found = [*root.glob("/".join(path.parts[fixed:]))]
     shown = (each for each in found if not any(part.startswith(".") for part in each.relative_to(root).parts))
     return root, sorted(each for each in shown if each.is_file())
-
-
-def suffix(path: Path) -> str:
-    """Return the suffix that names the content, `.gz` and `.xz` aside."""
-    return (path.with_suffix("") if path.suffix in _PACKED else path).suffix
 
 
 def check_source(path: Path, source: Source) -> None:

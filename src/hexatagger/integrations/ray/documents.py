@@ -13,10 +13,11 @@ from typing import Any
 
 from hexatagger.errors import FormatError, HexataggerError
 from hexatagger.formats.conllu import parse_block
+from hexatagger.formats.files import content_suffix as suffix
 from hexatagger.formats.files import find_not_utf8, open_binary, reading, runs
 from hexatagger.formats.ids import Ids
 from hexatagger.formats.text import Source
-from hexatagger.integrations.ray.blocks import JSON_LINES, PARQUET, Block, open_parquet, suffix
+from hexatagger.integrations.ray.blocks import JSON_LINES, PARQUET, Block, open_parquet
 from hexatagger.parsing.options import ParseOptions
 from hexatagger.parsing.parser import Parser
 from hexatagger.parsing.pool import parse_pooled

@@ -13,7 +13,7 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,14 +55,19 @@ class Exported:
     las_int8: float | None = None  # on dev in 8 bits
 
 
-def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
+def export(
+    folder: Path, dev: Sequence[Sentence] = (), *, report: Callable[[float], None] = lambda done: None
+) -> Exported:
     """Write the network in 32 and in 8 bits into a model folder, if both do what the torch network does.
 
     In 32 bits every output must agree with torch (see `check_parity`); 8 bits may cost 0.3 LAS on the dev sentences,
-    without which they are not made. If only 8 bits are refused, 32 bits are written all the same.
+    without which they are not made. If only 8 bits are refused, 32 bits are written all the same. `report` is
+    called with the share of the work that is done.
     """
     model = load_model(folder)
+    report(0.05)
     whole = to_onnx(model)
+    report(0.2)
     las = las_int8 = None
     with temporary_folder(folder / NETWORK) as trial:
         write_folder(replace(model, path=trial))
@@ -74,10 +79,16 @@ def export(folder: Path, dev: Sequence[Sentence] = ()) -> Exported:
         except (ConfigError, FormatError) as error:
             reason = error.message if isinstance(error, FormatError) else error
             raise ConfigError(f"{folder}: {reason}: nothing is written") from None
+        report(0.4 if dev else 1.0)
         if dev:
             onnx.save(quantize(whole), trial / NETWORK_INT8)
             parsers = [load(trial, precision="fp32"), load(trial, precision="int8")]
-            las, las_int8 = (evaluate(dev, each.parse_sentences(dev)).metrics["LAS"].f1 for each in parsers)
+            found = []
+            for done, parser in zip((0.5, 0.8), parsers, strict=True):
+                report(done)
+                found.append(evaluate(dev, parser.parse_sentences(dev)).metrics["LAS"].f1)
+            las, las_int8 = found
+            report(1.0)
         (trial / NETWORK).replace(folder / NETWORK)
         if model.network.deprels is not None:
             (trial / DEPRELS).replace(folder / DEPRELS)
