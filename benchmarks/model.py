@@ -10,6 +10,8 @@ from hexatagger.formats.text import ud_text
 from hexatagger.model.registry import find_model
 from hexatagger.parsing.load import load
 from hexatagger.scoring.evaluate import evaluate
+from hexatagger.sentence import Sentence
+from hexatagger.tree import nonprojective_words
 from results import save, treebank
 
 FILE = "UD_English-EWT/en_ewt-ud-dev.conllu"
@@ -27,9 +29,21 @@ def main() -> None:
             name: {metric: round(evaluate(gold, parsed).metrics[metric].f1, 2) for metric in METRICS}
             for name, parsed in given.items()
         },
+        "crossing": crossing(gold, given["words"]),
     }
     print(figures)
     save("model", figures, ("numpy", "onnxruntime"))
+
+
+def crossing(gold: list[Sentence], parsed: list[Sentence]) -> dict[str, int]:
+    """Count the words whose arcs cross others: in gold, as predicted, and those that are predicted with the right head."""
+    counts = dict.fromkeys(("gold", "predicted", "right"), 0)
+    for own, found in zip(gold, parsed, strict=True):
+        real, made = set(nonprojective_words(own.heads)), set(nonprojective_words(found.heads))
+        counts["gold"] += len(real)
+        counts["predicted"] += len(made)
+        counts["right"] += sum(own.heads[word - 1] == found.heads[word - 1] for word in real & made)
+    return counts
 
 
 if __name__ == "__main__":

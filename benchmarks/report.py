@@ -103,6 +103,15 @@ def model() -> str:
     )
 
 
+def crossing() -> str:
+    result = load("model")
+    counts = result["crossing"]
+    return (
+        f"Of the {counts['gold']} words of the dev set whose arcs cross others, the English model finds {counts['right']}, and it "
+        f"predicts {counts['predicted'] - counts['right']} that are wrong. `{result['command']}`\n"
+    )
+
+
 def rate() -> str:
     result = load("speed")
     return (
@@ -589,6 +598,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "language": language,
     "languages": languages,
     "model": model,
+    "crossing": crossing,
     "rate": rate,
     "speed": speed,
     "threads": threads,

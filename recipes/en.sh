@@ -5,12 +5,12 @@
 #
 # MINILM and MPNET are folders or Hugging Face names (all-MiniLM-L6-v2 and all-mpnet-base-v2 of sentence-transformers).
 # TEXT is a file of raw text, one paragraph per line (.gz and .xz too). A random sample of WORDS is used (default
-# 1,000,000). Two large models are trained and label the text and the treebank, and the small models learn from these
+# 2,000,000). Two large models are trained and label the text and the treebank, and the small models learn from these
 # labels. If it is stopped, the same command continues it. The models are OUT/en and OUT/en-fast. CPUs with avx512_bf16
 # or AMX are 1.5 times as fast with PRECISION=bf16.
 set -euo pipefail
 [[ $# == 5 || $# == 6 ]] || { sed -n '2,11s/^# \?//p' "$0"; exit 1; }
-recipes=$(dirname "$0") treebank=$1 minilm=$2 mpnet=$3 text=$4 out=$5 words=${6:-1000000}
+recipes=$(dirname "$0") treebank=$1 minilm=$2 mpnet=$3 text=$4 out=$5 words=${6:-2000000}
 train=$treebank/en_ewt-ud-train.conllu dev=$treebank/en_ewt-ud-dev.conllu
 cores=$(nproc)
 
@@ -29,7 +29,7 @@ hexatagger label "${teachers[@]}" --out "$out/labels-gold" --from conllu "$train
 hexatagger label "${teachers[@]}" --out "$out/labels-text" --words "$words" "$text"
 labels=(--labels "$out/labels-gold" --labels "$out/labels-text")
 learn "$out/student" en-ewt-minilm.toml --encoder "$minilm" "${labels[@]}"
-learn "$out/student-fast" en-ewt-minilm.toml --encoder "$minilm" "${labels[@]}" --set model.depth=3
+learn "$out/student-fast" en-ewt-minilm.toml --encoder "$minilm" "${labels[@]}" --set model.depth=3 --set model.head_scores=0
 for name in en en-fast; do
   [[ -d $out/$name ]] || hexatagger package "$out/student${name#en}" "$out/$name" --segmenter "$out/teacher-a" --dev "$dev" \
     --made "recipes/en.sh UD_English-EWT all-MiniLM-L6-v2 all-mpnet-base-v2 TEXT OUT $words"
