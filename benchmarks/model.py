@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def crossing(gold: list[Sentence], parsed: list[Sentence]) -> dict[str, int]:
-    """Count the words whose arcs cross others: in gold, as predicted, and those that are predicted with the right head."""
+    """Count the words whose arcs cross others: in gold, as predicted, and predicted with the right head."""
     counts = dict.fromkeys(("gold", "predicted", "right"), 0)
     for own, found in zip(gold, parsed, strict=True):
         real, made = set(nonprojective_words(own.heads)), set(nonprojective_words(found.heads))

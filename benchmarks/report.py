@@ -107,8 +107,9 @@ def crossing() -> str:
     result = load("model")
     counts = result["crossing"]
     return (
-        f"Of the {counts['gold']} words of the dev set whose arcs cross others, the English model finds {counts['right']}, and it "
-        f"predicts {counts['predicted'] - counts['right']} that are wrong. `{result['command']}`\n"
+        f"Of the {counts['gold']} words of the dev set whose arcs cross others, the English model finds "
+        f"{counts['right']}; of the {counts['predicted']} that it predicts, {counts['predicted'] - counts['right']} "
+        f"have a wrong head. `{result['command']}`\n"
     )
 
 
