@@ -145,9 +145,17 @@ def _enumerate_batch(
     batch, words = leaf.shape[:2]
     lattice = _Lattice(leaf, internal, sizes, levels)
     found: list[_Trees] = [[] for _ in range(batch)]
-    none = np.empty(0, np.intp)
     seen: list[set[bytes]] = [set() for _ in range(batch)]
-    deeper = np.zeros(batch, np.bool_)
+    waiting: list[tuple[int, Tags]] = []  # sequences whose trees are not listed yet
+
+    def list_waiting() -> None:
+        for (row, sequence), tree in zip(waiting, heads([tags for _, tags in waiting]), strict=True):
+            if (key := tree.tobytes()) not in seen[row]:
+                seen[row].add(key)
+                found[row].append((tree, sequence))
+        waiting.clear()
+
+    deeper, left = np.zeros(batch, np.bool_), np.empty(0, np.intp)
     active = np.arange(batch)  # sentences not yet finished; the arrays below are parallel to it
     first = np.zeros((batch, 2 * words - 1), np.int8)
     for row, sequence in enumerate(best(leaf, internal, sizes)):
@@ -161,15 +169,13 @@ def _enumerate_batch(
         ahead, too_deep = lattice.deviations(active, path, left_at)
         deeper[active[too_deep]] = True
         going = ~too_deep
-        sequences = lattice.tags(active, path)
-        for place, (row, tree) in enumerate(zip(active.tolist(), heads(sequences), strict=True)):
-            key = tree.tobytes()
-            if going[place] and key not in seen[row]:
-                seen[row].add(key)
-                found[row].append((tree, sequences[place]))
-                going[place] = len(found[row]) < k
+        listed = zip(active.tolist(), lattice.tags(active, path), going.tolist(), strict=True)
+        waiting += [(row, sequence) for row, sequence, kept in listed if kept]
+        if rounds > k:  # or else all trees are found at once, at the end
+            list_waiting()
+            going &= [len(found[row]) < k for row in active.tolist()]
         if words == 1:
-            return found, deeper, none
+            break
         if number == paths.shape[1]:  # double the capacity
             paths, deviations = (np.concatenate([array, np.empty_like(array)], axis=1) for array in (paths, deviations))
             tops = np.concatenate([tops, np.full_like(tops, -np.inf)], axis=1)
@@ -177,7 +183,7 @@ def _enumerate_batch(
         # The best deviation from any listed sequence; there may be none left.
         going &= tops.max(1) > -np.inf
         if not going.any():
-            return found, deeper, none
+            break
         if not going.all():
             active, paths, deviations, tops = active[going], paths[going], deviations[going], tops[going]
         rows, which = np.arange(len(active)), tops.argmax(1)
@@ -186,7 +192,10 @@ def _enumerate_batch(
         tops[rows, which] = deviations[rows, which].max(1)
         left_at = chosen // 8
         path = lattice.follow(active, paths[rows, which], left_at, chosen % 8)
-    return found, deeper, active
+    else:
+        left = active
+    list_waiting()
+    return found, deeper, left
 
 
 class _Lattice:

@@ -50,16 +50,17 @@ class Tree:
 
 def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
     """Return the best tree of every sentence: by Viterbi, or by reranking where there are pointer scores."""
-    tags = decode.best(*batch(predictions))
-    heads = decode.heads(tags)
-    pointing = [number for number, prediction in enumerate(predictions) if prediction.head is not None]
-    listed = decode.candidates(*batch([predictions[number] for number in pointing]), RERANKED) if pointing else []
-    for number, trees in zip(pointing, listed, strict=True):
-        pointers = predictions[number].head
-        assert pointers is not None
-        votes = pointers[np.arange(len(pointers)), [each for each, _, _ in trees]].sum(1)
-        heads[number], tags[number], _ = trees[int((votes + [score for _, _, score in trees]).argmax())]
-    return label_trees(predictions, heads, tags)
+    if all(prediction.head is None for prediction in predictions):
+        tags = decode.best(*batch(predictions))
+        return label_trees(predictions, decode.heads(tags), tags)
+    chosen = []
+    for prediction, trees in zip(predictions, decode.candidates(*batch(predictions), RERANKED), strict=True):
+        best = 0
+        if (pointers := prediction.head) is not None:
+            votes = pointers[np.arange(len(pointers)), [each for each, _, _ in trees]].sum(1)
+            best = int((votes + [score for _, _, score in trees]).argmax())
+        chosen.append(trees[best])
+    return label_trees(predictions, [heads for heads, _, _ in chosen], [tags for _, tags, _ in chosen])
 
 
 def label_trees(
