@@ -27,6 +27,7 @@ from hexatagger.parsing.predictions import Prediction, batch
 RERANKED = (
     8  # how many of the best tag sequences are reranked with pointer scores; 32 add 0.02 UAS for 5 times the time
 )
+_GROUP = 128  # trees whose deprels are chosen at once
 FEATURES = 21  # number of values of `arc_features`
 
 
@@ -90,6 +91,12 @@ def _given_tree(predictions: Sequence[Prediction], heads: Sequence[NDArray[np.in
     """Return the best deprel of every word of every tree, by the second network."""
     # A sentence without words has no vectors, and no words to decide on either.
     arcs = [(each, tree) for each, tree in zip(predictions, heads, strict=True) if each.decide is not None]
+    # in groups, because each copies the vectors of its words twice
+    return np.concatenate([_decided(arcs[start : start + _GROUP]) for start in range(0, len(arcs), _GROUP)])
+
+
+def _decided(arcs: Sequence[tuple[Prediction, NDArray[np.integer]]]) -> Numbers:
+    """Do the same for a few trees at once."""
     decide = arcs[0][0].decide
     assert decide is not None
     words = np.concatenate([each.dependent for each, _ in arcs if each.dependent is not None])
