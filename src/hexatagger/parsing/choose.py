@@ -51,17 +51,21 @@ class Tree:
 
 def best_trees(predictions: Sequence[Prediction]) -> list[Tree]:
     """Return the best tree of every sentence: by Viterbi, or by reranking where there are pointer scores."""
-    if all(prediction.head is None for prediction in predictions):
-        tags = decode.best(*batch(predictions))
-        return label_trees(predictions, decode.heads(tags), tags)
-    chosen = []
-    for prediction, trees in zip(predictions, decode.candidates(*batch(predictions), RERANKED), strict=True):
-        best = 0
-        if (pointers := prediction.head) is not None:
-            votes = pointers[np.arange(len(pointers)), [each for each, _, _ in trees]].sum(1)
-            best = int((votes + [score for _, _, score in trees]).argmax())
-        chosen.append(trees[best])
-    return label_trees(predictions, [heads for heads, _, _ in chosen], [tags for _, tags, _ in chosen])
+    tags = decode.best(*batch(predictions))
+    heads = decode.heads(tags)
+    # If every word has its most probable head in the best tree, no other tree can be better.
+    open_ones = [
+        number
+        for number, (prediction, tree) in enumerate(zip(predictions, heads, strict=True))
+        if prediction.head is not None and (prediction.head.argmax(1) != tree).any()
+    ]
+    listed = decode.candidates(*batch([predictions[each] for each in open_ones]), RERANKED) if open_ones else []
+    for number, trees in zip(open_ones, listed, strict=True):
+        pointers = predictions[number].head
+        assert pointers is not None
+        votes = pointers[np.arange(len(pointers)), [each for each, _, _ in trees]].sum(1)
+        heads[number], tags[number], _ = trees[int((votes + [score for _, _, score in trees]).argmax())]
+    return label_trees(predictions, heads, tags)
 
 
 def label_trees(
