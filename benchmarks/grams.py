@@ -24,11 +24,11 @@ from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import ModelConfig, TrainConfig
 from hexatagger.model.labels import LabelSet
 from hexatagger.parsing.pieces import Grams, stack_windows
-from hexatagger.sentence import Word
+from hexatagger.sentence import Word, split_feats
 from hexatagger.train.data import tensors
 from hexatagger.train.network import Characters
 from hexatagger.train.optimizer import rate_factor
-from hexatagger.train.tasks import Attributes, attribute_values, attributes
+from hexatagger.train.tasks import Attributes, attribute_values
 from results import save
 from shapes import files
 
@@ -86,7 +86,7 @@ class SingleWords(nn.Module):
         """Return the attributes of the best FEATS of every word."""
         strings, values = self(inputs)
         if self.way != "alone":
-            return [attributes(feats[number]) for number in strings.argmax(-1).tolist()]
+            return [split_feats(feats[number]) for number in strings.argmax(-1).tolist()]
         chosen = [(values[:, group].argmax(-1) + group.start).tolist() for group in self.groups]
         pairs = [[self.values[number] for number in numbers] for numbers in zip(*chosen, strict=True)]
         return [{name: value for name, value in each if value is not None} for each in pairs]
@@ -123,7 +123,7 @@ def right(network: SingleWords, words: list[Word], feats: LabelSet, config: Mode
     found: list[dict[str, str]] = []
     for start in range(0, len(words), 500):
         found += network.best(inputs_of(words[start : start + 500], config), feats)
-    return np.array([own == attributes(word.feats) for own, word in zip(found, words, strict=True)])
+    return np.array([own == word.features for own, word in zip(found, words, strict=True)])
 
 
 def _percent(values: np.ndarray[Any, Any]) -> float:

@@ -3,8 +3,6 @@
 The command line prints the message of a HexataggerError as one line and exits with 1. Any other exception is a bug.
 """
 
-import shlex
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -83,6 +81,9 @@ def needs(extra: str) -> Iterator[None]:
 
 def _install(extra: str) -> str:
     """Return the command that installs an extra for this Python: of the checkout that runs, or of the package."""
+    import shlex
+    import shutil  # here, because every start would wait for them
+
     own = shutil.which("pip")
     same = own is not None and Path(own).parent == Path(sys.executable).parent
     pip = "pip" if same else f"{shlex.quote(sys.executable)} -m pip"

@@ -20,6 +20,20 @@ _SHOWN = 60  # characters of text in the `repr` of a sentence
 _WIDTH = 80  # columns of its `str`
 
 
+def comment_key(line: str) -> str:
+    """Return the key of a comment like `# key = value`."""
+    return line[1:].partition("=")[0].strip()
+
+
+def split_feats(feats: str) -> dict[str, str]:
+    """Return the features of a FEATS column with their values.
+
+    >>> split_feats("Case=Gen|Number=Plur"), split_feats("_")
+    ({'Case': 'Gen', 'Number': 'Plur'}, {})
+    """
+    return {name: value for name, _, value in (part.partition("=") for part in feats.split("|")) if name != "_"}
+
+
 @dataclass(slots=True, repr=False)
 class Word:
     """A syntactic word with the ten columns of CoNLL-U; `head` is None where the file has `_`."""
@@ -58,9 +72,7 @@ class Word:
         >>> Word(1, "papers", feats="Case=Nom|Number=Plur").features
         {'Case': 'Nom', 'Number': 'Plur'}
         """
-        if self.feats == "_":
-            return {}
-        return {name: value for name, _, value in (part.partition("=") for part in self.feats.split("|"))}
+        return split_feats(self.feats)
 
     def __repr__(self) -> str:
         known = [value for value in (self.upos, self.deprel) if value != "_"]
@@ -331,9 +343,8 @@ class Sentence:
         's1'
         """
         for line in self.comments:
-            name, equals, value = line[1:].partition("=")
-            if equals and name.strip() == key:
-                return value.strip()
+            if comment_key(line) == key and "=" in line:
+                return line.partition("=")[2].strip()
         return None
 
     def rows(self) -> "Iterator[Word | Multiword | EmptyNode]":

@@ -2,20 +2,19 @@
 
 import click
 
-from hexatagger.cli.options import choice, format_option, output_option
+from hexatagger.cli.options import PATH, choice, format_option, output_option, tell_if_typed
 from hexatagger.errors import TreeError
 from hexatagger.formats.conllu import Format, format_sentence, read_conllu
 from hexatagger.formats.files import name_of, open_output
-from hexatagger.formats.ids import comment_key
 from hexatagger.search import find_matches, read_query
-from hexatagger.sentence import Sentence, Word
+from hexatagger.sentence import Sentence, Word, comment_key
 
 _COMMENT = "match"  # the comment that names the matched words
 
 
 @click.command(short_help="Search trees with a query.")
 @click.argument("query")
-@click.argument("files", nargs=-1)
+@click.argument("files", type=PATH, nargs=-1)
 @choice("--to", of=["conllu", "lines"], default="conllu", text="What to write: see above.")
 @output_option
 @format_option
@@ -53,9 +52,12 @@ def find(query: str, files: tuple[str, ...], to: str, output: str, format_: Form
       hexatagger find 'upos=VERB >obj upos=NOUN' *.conllu --to lines | cut -f 3-4 | sort | uniq -c
     """
     read_query(query)
+    names = files or ("-",)
+    if "-" in names:
+        tell_if_typed("CoNLL-U")
     found = hits = total = 0
     with open_output(output) as stream:
-        for file in files or ("-",):
+        for file in names:
             for number, sentence in enumerate(read_conllu(file, format=format_), 1):
                 name = sentence.comment("sent_id") or str(number)
                 try:

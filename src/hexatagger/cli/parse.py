@@ -4,7 +4,6 @@ import functools
 import gc
 import json
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -239,9 +238,13 @@ def parse(
 def _find_file(text: str) -> str:
     """Return the command that parses the file that a text names, or nothing if there is no such file."""
     try:
-        return f"hexatagger parse -f {shlex.quote(text)}" if text and Path(text).is_file() else ""
+        if not text or not Path(text).is_file():
+            return ""
     except (OSError, ValueError):  # a text may be longer than any name
         return ""
+    import shlex
+
+    return f"hexatagger parse -f {shlex.quote(text)}"
 
 
 def _source_of(name: str) -> Source:

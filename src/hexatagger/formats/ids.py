@@ -9,7 +9,7 @@ gives to the parser as such are left as they are.
 import re
 from dataclasses import replace
 
-from hexatagger.sentence import Sentence
+from hexatagger.sentence import Sentence, comment_key
 
 _BARE = re.compile(r"#\s*new(doc|par)\s*", re.IGNORECASE)
 _OPENING = re.compile(r"#\s*new(?:doc|par)\b", re.IGNORECASE)
@@ -60,11 +60,6 @@ class Ids:
     def _next(self, kind: str) -> str:
         self._last[kind] += 1
         return f"{self._prefix}{kind}{self._last[kind]}"
-
-
-def comment_key(line: str) -> str:
-    """Return the key of a comment like `# key = value`."""
-    return line[1:].partition("=")[0].strip()
 
 
 def _percent(match: re.Match[str]) -> str:

@@ -1,6 +1,5 @@
 """Load a model. The network is opened while the rest of the program is imported and the other files are read."""
 
-import multiprocessing
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -58,6 +57,8 @@ def reload(origin: Origin) -> "Parser":
 
 @lru_cache(maxsize=4)
 def _reload(origin: Origin, process: int) -> "Parser":
+    import multiprocessing
+
     # subtle: a forked process has the cache of its parent, but not the threads of the parsers in it
     threads = 1 if origin.threads is None and multiprocessing.parent_process() is not None else origin.threads
     return load(origin.model, precision=origin.precision, threads=threads, providers=origin.providers)

@@ -12,7 +12,7 @@ from hexatagger.model.labels import Labels
 from hexatagger.model.lemmas import Lemmas
 from hexatagger.parsing.choose import Tree
 from hexatagger.parsing.predictions import Prediction
-from hexatagger.sentence import Sentence, Word
+from hexatagger.sentence import Sentence, Word, comment_key
 from hexatagger.tags import Scheme, unlift
 from hexatagger.tags.lemma import apply_script
 
@@ -68,7 +68,7 @@ def _sentence(
             deprels = [deprel + mark for deprel, mark in zip(deprels, kept, strict=True)]
         heads, deprels = unlift(tree.heads, deprels, lift)
         words = list(itertools.starmap(Word, zip(*before, heads, deprels, *after, strict=True)))
-        comments = [line for line in sentence.comments if line[1:].partition("=")[0].strip() not in _COMMENTS]
+        comments = [line for line in sentence.comments if comment_key(line) not in _COMMENTS]
         # An empty node is a node of DEPS only: without DEPS, a file that has one is not valid.
         nodes = list(sentence.empty_nodes) if same_tree else []
         return Sentence(words, comments, list(sentence.multiwords), nodes, tree.probability)
@@ -78,7 +78,7 @@ def _sentence(
     for number, each in enumerate((made, *made.alternatives), 1):
         if number > 1:
             # subtle: two trees with one `sent_id`, or a paragraph that starts twice, would make the file invalid
-            named = [(line, line[1:].partition("=")[0].split()[:1]) for line in each.comments]
+            named = [(line, comment_key(line).split()[:1]) for line in each.comments]
             kept = [(line, name) for line, name in named if name not in (["newpar"], ["newdoc"])]
             each.comments = [f"{line.rstrip()}.alt{number}" if name == ["sent_id"] else line for line, name in kept]
             each.comments.append(f"# alternative = {number}")

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hexatagger.sentence import split_feats
+
 
 class TaskLayer(nn.Module):
     """A hidden layer below the projections of further tasks; it sees every layer of the network up to the last.
@@ -55,7 +57,7 @@ def value_table(strings: Sequence[str]) -> Tensor:
     >>> value_table(["_", "Case=Gen|Number=Plur", "Number=Plur"]).tolist()  # no Case, Gen; no Number, Plur
     [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
     """
-    split = [attributes(string) for string in strings]
+    split = [split_feats(string) for string in strings]
     rows = [[float(each.get(name) == value) for each in split] for name, value in attribute_values(strings)]
     return torch.tensor(rows).reshape(len(rows), len(strings))
 
@@ -66,16 +68,7 @@ def attribute_values(strings: Iterable[str]) -> list[tuple[str, str | None]]:
     >>> attribute_values(["Case=Gen|Number=Plur", "Number=Sing"])
     [('Case', None), ('Case', 'Gen'), ('Number', 'Plur'), ('Number', 'Sing')]
     """
-    split = [attributes(string) for string in strings]
+    split = [split_feats(string) for string in strings]
     names = sorted({name for each in split for name in each})
     found = {(name, each.get(name)) for name in names for each in split}
     return sorted(found, key=lambda pair: (pair[0], pair[1] is not None, pair[1] or ""))
-
-
-def attributes(string: str) -> dict[str, str]:
-    """Return the attributes of a FEATS string with their values.
-
-    >>> attributes("Case=Gen|Number=Plur"), attributes("_")
-    ({'Case': 'Gen', 'Number': 'Plur'}, {})
-    """
-    return {part.partition("=")[0]: part.partition("=")[2] for part in string.split("|") if part != "_"}
