@@ -42,10 +42,17 @@ gate: install
 gate-part: install
 	OMP_NUM_THREADS=1 $(VENV)/bin/python benchmarks/gate.py
 
-# Takes minutes and wants a quiet machine; writes benchmarks/results/ and the figures in README and docs.
+# All that is cheap: at most two minutes each on a quiet machine, and no model but the embedded one. Writes
+# benchmarks/results/ and the figures in README and docs. What the other results come from: docs/benchmarks.md.
 benchmark: install
-	$(VENV)/bin/python benchmarks/read.py
+	$(VENV)/bin/python benchmarks/model.py
+	$(VENV)/bin/python benchmarks/speed.py
 	$(VENV)/bin/python benchmarks/decode.py
+	$(VENV)/bin/python benchmarks/read.py
+	$(VENV)/bin/python benchmarks/lemmas.py
+	$(VENV)/bin/python benchmarks/calibration.py
+	$(VENV)/bin/python benchmarks/serve.py
+	$(VENV)/bin/python benchmarks/grams.py
 	$(VENV)/bin/python benchmarks/report.py
 
 # Runs every fuzzer in tests/fuzz/ with new seeds; prints counts, and how to repeat a fault. See docs/reliability.md.

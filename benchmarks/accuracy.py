@@ -45,6 +45,17 @@ from hexatagger.train.predict import predict
 from hexatagger.train.weights import load_model
 from results import RESULTS, SHARED, load, megabytes, save
 
+MEASURES = (
+    "src/hexatagger/decode",
+    "src/hexatagger/model",
+    "src/hexatagger/parsing",
+    "src/hexatagger/tags",
+    "src/hexatagger/train",
+    "recipes/characters.toml",
+    "recipes/en-ewt-minilm.toml",
+    "benchmarks/biaffine.py",
+    "benchmarks/mst.py",
+)
 SIDES: dict[str, list[str]] = {
     "hexatagger": [],
     "biaffine": [],

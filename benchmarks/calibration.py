@@ -30,6 +30,7 @@ from hexatagger.sentence import Sentence
 from results import ROOT, save, treebank
 from speed import in_turns
 
+MEASURES = ("src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing")
 DEV, TRAIN = (f"UD_English-EWT/en_ewt-ud-{part}.conllu" for part in ("dev", "train"))
 PICTURE = ROOT / "docs" / "images" / "reliability.png"
 COVERAGE = (100, 99, 98, 95, 90, 85, 80, 70, 60, 50)

@@ -26,6 +26,14 @@ from hexatagger.formats.text import restore
 from hexatagger.model.registry import find_model
 from results import save, treebank
 
+MEASURES = (
+    "src/hexatagger/decode",
+    "src/hexatagger/formats",
+    "src/hexatagger/integrations/ray",
+    "src/hexatagger/models",
+    "src/hexatagger/parsing",
+    "src/hexatagger/segment",
+)
 FILE = "UD_English-EWT/en_ewt-ud-train.conllu"
 CORES = 2
 CORPUS = 10_000_000_000

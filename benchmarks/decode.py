@@ -26,6 +26,7 @@ from results import save
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 import reference
 
+MEASURES = ("src/hexatagger/decode/heads.py", "src/hexatagger/decode/lattice.py", "src/hexatagger/decode/viterbi.py")
 LENGTHS = (8, 25, 64, 128, 256, 512, 1024, 4096)
 BATCH = 128
 ROUNDS = 40

@@ -32,6 +32,7 @@ from hexatagger.train.tasks import Attributes, attribute_values
 from results import save
 from shapes import files
 
+MEASURES = ("src/hexatagger/parsing/pieces.py", "src/hexatagger/train")
 SMALL = ModelConfig(char_width=112, char_buckets=5000, char_grams=4, task_hidden=128)
 SHORT = TrainConfig(epochs=6, head_rate=2e-3, warmup=0.0)
 SHAPES: dict[str, tuple[ModelConfig, TrainConfig]] = {

@@ -33,6 +33,7 @@ from hexatagger.model.language import (
 )
 from results import SHARED, save
 
+MEASURES = ("src/hexatagger/model/language.py", "src/hexatagger/model/languages.npz")
 DOCUMENT = 10  # sentences in a document
 FOREIGN = 50  # sentences per language that all other models judge
 SELDOM = 90  # percent of right warnings below which a pair of languages is listed

@@ -16,6 +16,7 @@ from hexatagger.model.card import read_card
 from language import read_table
 from results import ROOT, save
 
+MEASURES = ("models", "src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing")
 MODELS = ROOT / "models"
 PUBLISHED = ROOT / "benchmarks" / "published.json"
 WORDS = 5_000  # of dev, for the speed

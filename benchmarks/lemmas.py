@@ -13,6 +13,7 @@ from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from results import save, treebank
 
+MEASURES = ("src/hexatagger/model/lemmas.py", "src/hexatagger/models", "src/hexatagger/tags/lemma.py")
 LANGUAGES = ("cy", "en", "fi", "fr", "ga", "ko", "lt", "ru", "tr", "ug", "uk", "wo")
 TASKS = ("upos", "feats", "lemma")
 NO_VOTE = "whole\t_"

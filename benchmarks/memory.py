@@ -14,6 +14,7 @@ from hexatagger.parsing.load import load
 from hexatagger.sentence import Sentence
 from results import megabytes, save, treebank
 
+MEASURES = ("src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing")
 FILE = "UD_English-EWT/en_ewt-ud-train.conllu"
 STEP = 10_000
 

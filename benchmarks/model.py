@@ -14,6 +14,7 @@ from hexatagger.sentence import Sentence
 from hexatagger.tree import nonprojective_words
 from results import save, treebank
 
+MEASURES = ("src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing", "src/hexatagger/segment")
 FILE = "UD_English-EWT/en_ewt-ud-dev.conllu"
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
 

@@ -41,6 +41,7 @@ from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from results import RESULTS, ROOT, load, save, treebank
 
+MEASURES = ("src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing", "src/hexatagger/segment")
 FILES = {part: f"UD_English-EWT/en_ewt-ud-{part}.conllu" for part in ("train", "dev")}
 DRIVERS = ROOT / "benchmarks" / "drivers"
 STARTS, ROUNDS = 5, 2

@@ -12,7 +12,9 @@ from typing import Any
 
 from hexatagger.formats.files import replacing
 from results import RESULTS, ROOT, load
+from stale import can_tell, cheap_scripts, newer_commits, origins
 
+OLDER = " (older)"  # marks results in docs; whether they have it depends on the history, so --check ignores it
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -591,6 +593,22 @@ def _score(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
+def commands() -> str:
+    """Return a table of all files of results and the commands that write them."""
+    cheap, known = cheap_scripts(), can_tell()
+    rows = [
+        [
+            f"`{origin.file.name}`",
+            f"`{origin.command}`",
+            f"{origin.date}{OLDER if known and newer_commits(origin) else ''}",
+            f"`{origin.commit}`" if origin.commit else "–",
+            "yes" if origin.script in cheap else "–",
+        ]
+        for origin in origins()
+    ]
+    return table(["file in `benchmarks/results/`", "command", "measured", "commit", "`make benchmark`"], rows)
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "decode": decode,
     "read": read,
@@ -622,6 +640,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "grams": grams,
     "peers": peers,
     "fuzz": fuzz,
+    "commands": commands,
 }
 
 
@@ -641,11 +660,12 @@ def main() -> None:
     stale = []
     for path in documents():
         text = path.read_text(encoding="utf-8")
-        if filled(text) != text:
+        made = filled(text)
+        if made.replace(OLDER, "") != text.replace(OLDER, ""):
             stale.append(str(path.relative_to(ROOT)))
-            if "--check" not in sys.argv:
-                with replacing(path) as temporary:
-                    temporary.write_text(filled(text), encoding="utf-8")
+        if "--check" not in sys.argv and made != text:
+            with replacing(path) as temporary:
+                temporary.write_text(made, encoding="utf-8")
     if "--check" in sys.argv and stale:
         sys.exit(f"figures out of date in {', '.join(stale)}: run python benchmarks/report.py")
 

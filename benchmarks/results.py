@@ -1,8 +1,15 @@
-"""Write a result together with the command, the machine, its load and the versions."""
+"""Write a result together with the command, the commit, the machine, its load and the versions.
 
+A script that writes results says in its constant MEASURES which paths of the repository it measures: `stale.py` lists
+the results that are older than them.
+"""
+
+import ast
 import json
 import os
 import platform
+import shlex
+import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +24,34 @@ RESULTS = ROOT / "benchmarks" / "results"
 SHARED = Path(os.environ.get("HEXATAGGER_SHARED", ROOT / ".." / "shared"))
 
 
+def git(*arguments: str) -> str | None:
+    """Return what git says about this repository; None where there is no git, or no such thing in the repository."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return None if done.returncode else done.stdout.strip()
+
+
+def measured(script: Path) -> list[str]:
+    """Return the paths that a script measures: its constant MEASURES, read without importing; all code without one."""
+    if script.suffix == ".py":
+        for node in ast.parse(script.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == ["MEASURES"]:
+                return list(ast.literal_eval(node.value))
+    return ["src/hexatagger"]
+
+
+def current_commit(paths: list[str]) -> str:
+    """Return the commit of the checkout, with a + if any of the paths has changes that are not committed."""
+    changed = git("status", "--porcelain", "--", *paths)
+    return (git("rev-parse", "--short", "HEAD") or "") + ("+" if changed else "")
+
+
+# Now and not when a result is saved: that may be hours later, with other code in the checkout.
+_COMMIT = current_commit(measured(Path(sys.argv[0])))
+
+
 def treebank(name: str) -> Path:
     """Find a file of a treebank, like `UD_English-EWT/en_ewt-ud-train.conllu`."""
     path = SHARED / "ud" / name
@@ -28,8 +63,9 @@ def treebank(name: str) -> Path:
 def save(name: str, figures: dict[str, Any], packages: tuple[str, ...] = ("numpy",)) -> None:
     """Save figures as `results/name.json`."""
     result = {
-        "command": " ".join([f"python benchmarks/{Path(sys.argv[0]).name}", *map(_named, sys.argv[1:])]),
+        "command": shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *map(_named, sys.argv[1:])]),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "commit": _COMMIT,
         "machine": {
             "processor": _processor(),
             "cores": allowed_cores(),

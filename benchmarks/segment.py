@@ -22,6 +22,7 @@ from hexatagger.train.segmenter.loop import train_segmenter
 from hexatagger.train.segmenter.network import SegmenterConfig
 from results import RESULTS, load, save, treebank
 
+MEASURES = ("src/hexatagger/segment", "src/hexatagger/train/segmenter")
 TREEBANKS = (
     "UD_English-EWT",
     "UD_Coptic-Scriptorium",

@@ -22,6 +22,7 @@ from hexatagger.formats.conllu import read_conllu
 from hexatagger.parsing.load import load
 from hexatagger.sentence import Sentence
 
+MEASURES = ("src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing", "src/hexatagger/server")
 CLIENTS = (1, 8, 32, 128)
 COMPARED = 32
 

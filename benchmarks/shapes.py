@@ -30,6 +30,7 @@ from hexatagger.train.network import TREE, Network
 from hexatagger.train.weights import load_model
 from results import RESULTS, SHARED, load, save
 
+MEASURES = ("src/hexatagger/model", "src/hexatagger/train", "recipes/characters.toml", "recipes/language.toml")
 METRICS = ("UAS", "LAS", "UPOS", "UFeats", "Lemmas")
 ROUNDS = 5
 

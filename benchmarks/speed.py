@@ -31,6 +31,14 @@ from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 from results import megabytes, save, treebank
 
+MEASURES = (
+    "src/hexatagger/cli",
+    "src/hexatagger/decode",
+    "src/hexatagger/model",
+    "src/hexatagger/models",
+    "src/hexatagger/parsing",
+    "src/hexatagger/segment",
+)
 FILE = "UD_English-EWT/en_ewt-ud-dev.conllu"
 ROUNDS = 3
 THREADS = (1, 2)

@@ -32,6 +32,7 @@ from pathlib import Path
 from hexatagger import __version__
 from hexatagger.formats.files import replacing
 
+MEASURES = ("pyproject.toml", "src/hexatagger/models")
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "install.json"
 PACKAGE = "src/hexatagger/"

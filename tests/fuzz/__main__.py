@@ -13,7 +13,6 @@ import multiprocessing
 import queue
 import resource
 import secrets
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -21,8 +20,9 @@ from typing import Any
 
 from fuzz import conllu, decoder, kills, models, requests, texts
 from fuzz.cases import Counts, Fault
-from results import ROOT, save
+from results import save
 
+MEASURES = ("src/hexatagger",)
 FUZZERS = {"conllu": conllu, "texts": texts, "decoder": decoder, "requests": requests, "models": models, "kills": kills}
 _ENOUGH = {
     "conllu": ("cases", 1_000_000),
@@ -113,12 +113,8 @@ def run_all(minutes: float) -> int:
 
 def record(minutes: float, seconds: float, counts: dict[str, Counts], faults: list[str]) -> None:
     """Write the counts so far."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
     figures = {
         "command": f"make fuzz MINUTES={minutes:g}",
-        "commit": commit.stdout.strip(),
         "seconds": round(seconds),
         "counts": {name: dict(sorted(each.items())) for name, each in counts.items()},
         "faults": faults,
