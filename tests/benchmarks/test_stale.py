@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def commit(folder: Path, message: str, **texts: str) -> str:
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a repository with a benchmark that measures one file, and let the modules work on it."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
     for name in ("src", "benchmarks/results"):
         (tmp_path / name).mkdir(parents=True)
     for module in (results, stale, report):
