@@ -32,12 +32,12 @@ from hexatagger.train.weights import Model, load_model
 from mst import best_projective, best_tree
 from results import megabytes, save, treebank
 
-MEASURES = ("src/hexatagger/decode", "src/hexatagger/train", "benchmarks/biaffine.py", "benchmarks/mst.py")
 LENGTHS = (32, 64, 128, 256)
 BATCH = 32
 LONGEST = 15  # letters of a word: addresses are cut into so many pieces that 256 words overrun the encoder's window
 SIDES = ("hexatagger", "biaffine, projective", "biaffine, all trees")
 Inputs = dict[str, Tensor]
+MEASURES = ("src/hexatagger/decode", "src/hexatagger/train", "benchmarks/biaffine.py", "benchmarks/mst.py")
 
 
 def sentences(length: int, count: int) -> list[Sentence]:

@@ -638,9 +638,9 @@ FIGURES: dict[str, Callable[[], str]] = {
     "shapes": shapes,
     "parts": parts,
     "grams": grams,
+    "commands": commands,
     "peers": peers,
     "fuzz": fuzz,
-    "commands": commands,
 }
 
 
