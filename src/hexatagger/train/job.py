@@ -145,8 +145,9 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     model.lemmas = collect_lemmas(gold, recipe.model.tasks) if "lemma" in recipe.model.tasks else None
     cutter = model.cutter()
     examples = [encode(sentence, recipe.model, labels, cutter, gold=True) for sentence in gold]
-    for sentence, example in zip(gold, examples, strict=True):
-        example.treebank = 1 + labels.treebanks.ids([str(sentence.comment(preflight.TREEBANK))])[0]
+    names = [str(sentence.comment(preflight.TREEBANK)) for sentence in gold]
+    for number, treebank in enumerate(labels.treebanks.ids(names)):
+        examples[number].treebank = 1 + treebank  # 0: one that dev has
     dev_examples = [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in dev]
     if taught:
         known = {tuple(sentence.forms): example for sentence, example in zip(gold, examples, strict=True)}
