@@ -119,11 +119,11 @@ def illegal(given: argparse.Namespace) -> None:
     cutter = model.cutter()
     examples = [encode(each, model.recipe.model, model.labels, cutter, gold=False) for each in gold]
     predictions = predict(model, examples)
-    wrong = sum(not is_legal(_alone(each)) for each in predictions)
+    wrong = sum(not is_legal(alone(each)) for each in predictions)
     scheme = model.recipe.model.lift
     systems = {"voted": predictions} if model.recipe.model.pointers else {}
     systems |= {"exact": [replace(each, head=None) for each in predictions]}
-    systems |= {"greedy": [_forced(each, greedy(each)) for each in predictions]}
+    systems |= {"greedy": [forced(each, greedy(each)) for each in predictions]}
     figures: dict[str, Any] = {"treebank": given.treebank, "model": given.name or given.model.name}
     figures |= {"sentences": len(gold), "illegal": wrong}
     figures["illegal percent"] = round(100 * wrong / len(gold), 2)
@@ -148,7 +148,7 @@ def trained(given: argparse.Namespace) -> None:
     save("trained", {"treebank": given.treebank, "models": [*(each for each in models if each["name"] != name), kept]})
 
 
-def _alone(prediction: Prediction) -> list[int]:
+def alone(prediction: Prediction) -> list[int]:
     """Choose every tag alone."""
     leaves, internals = prediction.leaf.argmax(1), prediction.internal.argmax(1) + 2
     return [int(tag) for pair in zip(leaves, internals, strict=True) for tag in pair][:-1]
@@ -171,7 +171,7 @@ def greedy(prediction: Prediction) -> list[int]:
     return tags
 
 
-def _forced(prediction: Prediction, tags: list[int]) -> Prediction:
+def forced(prediction: Prediction, tags: list[int]) -> Prediction:
     """Return the prediction with scores that allow the given tags only."""
     leaf, internal = np.full_like(prediction.leaf, -1e6), np.full_like(prediction.internal, -1e6)
     leaf[np.arange(len(leaf)), tags[::2]] = 0

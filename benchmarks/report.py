@@ -23,7 +23,8 @@ def documents() -> list[Path]:
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    sides = ["---" if place == 0 or name in ("", "language") else "---:" for place, name in enumerate(header)]
+    lines = [header, sides, *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
 
@@ -589,6 +590,23 @@ def languages() -> str:
     )
 
 
+def names() -> str:
+    """Return a short table of all languages, three in a row: the embedded `en` and the models of the repository."""
+    result = load("languages")
+    known = {"en": {"name": "English", **load("model")["scores"]}, **result["languages"]}
+    cells = [
+        [f"`{code}` {row['name']}", *(_score(row[given]["LAS"]) for given in ("words", "text"))]
+        for code, row in sorted(known.items())
+    ]
+    height = -(-len(cells) // 3)
+    columns = [[*cells[start : start + height], *[["", "", ""]] * height][:height] for start in (0, height, 2 * height)]
+    rows = [[*first, *second, *third] for first, second, third in zip(*columns, strict=True)]
+    return (
+        table(["language", "LAS", "from text"] * 3, rows)
+        + f"\n{len(cells)} languages. LAS on dev, given words and given raw text, in 8 bits. `{result['command']}`\n"
+    )
+
+
 def _score(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
@@ -616,6 +634,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "lemmas": lemmas,
     "language": language,
     "languages": languages,
+    "names": names,
     "model": model,
     "crossing": crossing,
     "rate": rate,

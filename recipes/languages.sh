@@ -24,6 +24,13 @@ sources() {  # FILE…: the treebanks that the files are from, with their releas
   done | sort -u | paste -sd, | sed 's/,/, /g'
 }
 
+columns() {  # FILE…: those of upos, feats and lemma that the files have, as a list in TOML
+  local file
+  for file in "$@"; do unpacked "$UD/$file"; done | awk -F '\t' '
+    $1 ~ /^[0-9]+$/ { upos += $4 != "_"; feats += $6 != "_"; lemma += $3 != "_" }
+    END { print "[" (upos ? "\"upos\"," : "") (feats ? "\"feats\"," : "") (lemma ? "\"lemma\"" : "") "]" }'
+}
+
 unpacked() { case $1 in *.xz) xz -dc "$1" ;; *) cat "$1" ;; esac; }
 
 make_model() {  # CODE
@@ -38,12 +45,12 @@ make_model() {  # CODE
   # shellcheck disable=SC2086  # file names have no spaces
   hexatagger train "$root/recipes/language.toml" "${files[@]}" --dev "$UD/$dev" --out "$run" --segmenter \
     --set "card.title=$name" --set "card.language=$code" --set "card.licence=$licence" \
-    --set "card.treebanks=$(sources $train $dev)" "${going[@]}" &>"$RUNS/$code.log" &&
+    --set "card.treebanks=$(sources $train $dev)" --set "model.tasks=$(columns $train)" "${going[@]}" &>"$RUNS/$code.log" &&
     hexatagger package "$run" "$model" --dev "$UD/$dev" --made "recipes/languages.sh $code" &>>"$RUNS/$code.log" ||
     { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
   echo "$code is done"
 }
-export -f make_model sources unpacked
+export -f make_model sources columns unpacked
 
 if [[ $# == 0 ]]; then
   mapfile -t codes < <(tail -n +2 "$UD/languages.tsv" | cut -f1 | grep -vx en)

@@ -117,6 +117,16 @@ def test_only_the_beginning_counts(models: dict[str, Path]) -> None:
     assert len(ENGLISH * 100) > READ
 
 
+@pytest.mark.parametrize("text", ["x", "a b", "zzz", "Hmm", "tsk tsk", "ok", "42", "🙂"])
+def test_that_a_few_letters_are_no_evidence(text: str) -> None:
+    assert find_foreign(text, EMBEDDED_FOLDER, {}) == ""
+
+
+@pytest.mark.parametrize(("text", "language"), [("你好", "Chinese"), ("Привет", "Russian")])
+def test_that_a_word_in_another_script_is_evidence(text: str, language: str) -> None:
+    assert language in find_foreign(text, EMBEDDED_FOLDER, {})
+
+
 @pytest.mark.parametrize("language", FOREIGN)
 def test_foreign_text_is_recognised(language: str) -> None:
     message = f"the text looks like {language}, not like the language of the model"

@@ -1,5 +1,6 @@
 """What a training job leaves in the folder besides the network."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from hexatagger.model.config import Recipe
 from hexatagger.model.language import choose, find_foreign, read_profile
 from hexatagger.model.registry import EMBEDDED_FOLDER
 from hexatagger.train.job import Job, train
+from hexatagger.train.preflight import other_treebanks, read_treebank
+from hexatagger.train.weights import load_model
 from invented import speak, texts
-from tiny import RECIPE
+from tiny import RECIPE, write_treebank
 
 
 def test_training_learns_what_the_language_looks_like(tmp_path: Path) -> None:
@@ -34,3 +37,41 @@ def test_training_learns_what_the_language_looks_like(tmp_path: Path) -> None:
     for text in texts(0, 20):
         assert choose(text, {"en": EMBEDDED_FOLDER, "qaa": out}) == "qaa"
         assert find_foreign(text, out, {}) == ""
+
+
+def test_that_a_model_annotates_as_the_treebank_in_dev_does(tmp_path: Path) -> None:
+    """Two treebanks contradict each other, and the one that is not in dev is three times as large."""
+    sentences = speak(0, 260)
+    for number, sentence in enumerate(sentences):
+        size = len(sentence)
+        own = number % 4 == 0 or number >= 240
+        heads = range(size) if own else [*range(2, size + 1), 0]
+        sentence.set_tree(heads, ["dep" if head else "root" for head in heads])
+        sentence.comments.append(f"# treebank = {'own' if own else 'other'}")
+    write_conllu(sentences[:240], tmp_path / "train.conllu")
+    write_conllu(sentences[240:], tmp_path / "dev.conllu")
+    job = Job(
+        recipe=Recipe.from_toml(RECIPE).with_settings(["model.tasks=[]", "training.epochs=8", "training.batch=20"]),
+        train=[tmp_path / "train.conllu"],
+        dev=[tmp_path / "dev.conllu"],
+        out=tmp_path / "without",
+        export=False,
+    )
+    assert train(job).best < 20
+    told = replace(job, recipe=job.recipe.with_settings(["model.treebanks=true"]), out=tmp_path / "with")
+    assert train(told).best > 95
+    model = load_model(told.out)
+    assert model.labels.treebanks.strings == ("other",)
+    assert not model.network.get_parameter("treebanks.weight")[0].any()
+
+
+def test_folders_are_treebanks(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        write_treebank(tmp_path / name)
+    files = [tmp_path / name / "tiny-1.conllu" for name in ("first", "second")]
+    both, second = (read_treebank(part, purpose="train") for part in (files, files[1:]))
+    assert other_treebanks(both, second).strings == ("first",)
+    assert other_treebanks(both, both).strings == ()
+    elsewhere = [replace(each, comments=["# treebank = third"]) for each in second]
+    assert other_treebanks(both, elsewhere).strings == ()  # nothing in common: nothing to tell apart

@@ -75,6 +75,9 @@ class ModelConfig:
     0: none, they see the last layer only."""
     feats: Literal["bundles", "attributes"] = "bundles"
     """How FEATS are scored: each string of the treebank for itself, or as the sum of its attributes (extension)."""
+    treebanks: bool = False
+    """Extension: tell the network in training which treebank a sentence is from, if train has treebanks that dev does
+    not have. When it runs, it annotates as the treebanks in dev do."""
     char_width: int = 192
     """Width of the n-gram vectors ("characters" only)."""
     char_buckets: int = 20000

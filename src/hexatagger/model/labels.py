@@ -1,8 +1,8 @@
 """The strings that a model predicts and their ids, per task; JSON in and out.
 
 A `LabelSet` holds the strings of one task in a fixed order. `Labels` holds all sets of a model: relations, the marks of
-lifted words, one set per further task (`upos`, `xpos`, `feats`, `lemma`), one for the input column and one of the words
-that have a given vector.
+lifted words, one set per further task (`upos`, `xpos`, `feats`, `lemma`), one for the input column, one of the words
+that have a given vector and one of treebanks.
 """
 
 import json
@@ -79,6 +79,7 @@ class Labels:
     tasks: dict[str, LabelSet] = field(default_factory=dict)  # strings of the further tasks
     pos: LabelSet = field(default_factory=lambda: LabelSet([]))  # strings of the input column, if there is one
     words: LabelSet = field(default_factory=lambda: LabelSet([]))  # words with a given vector, if there are any
+    treebanks: LabelSet = field(default_factory=lambda: LabelSet([]))  # treebanks in train that are not in dev
 
     def pos_ids(self, values: Sequence[str]) -> list[int]:
         """Return the ids of an input column; strings that training did not have share the id after the last.
@@ -99,8 +100,7 @@ class Labels:
         """Write as JSON, one set per line."""
         sets: dict[str, Any] = {"relations": self.relations.strings, "roots": sorted(self.roots)}
         sets |= {"marks": self.marks.strings, "pos": self.pos.strings}
-        if len(self.words):
-            sets["words"] = self.words.strings
+        sets |= {name: each.strings for name in ("words", "treebanks") if len(each := getattr(self, name))}
         sets |= {f"task.{name}": labels.strings for name, labels in self.tasks.items()}
         lines = (f"{json.dumps(name)}: {json.dumps(strings, ensure_ascii=False)}" for name, strings in sets.items())
         return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -123,5 +123,5 @@ class Labels:
                     raise ConfigError(f"label set 'task.lemma' has {script!r}, not a lemma script") from None
         sets = {name: LabelSet(strings) for name, strings in values.items()}
         tasks = {name.removeprefix("task."): each for name, each in sets.items() if name.startswith("task.")}
-        words = sets.get("words", LabelSet([]))
-        return cls(sets["relations"], sets["marks"], frozenset(values["roots"]), tasks, sets["pos"], words)
+        words, treebanks = (sets.get(name, LabelSet([])) for name in ("words", "treebanks"))
+        return cls(sets["relations"], sets["marks"], frozenset(values["roots"]), tasks, sets["pos"], words, treebanks)

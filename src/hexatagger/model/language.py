@@ -48,6 +48,7 @@ _LETTERS = 10_000  # a treebank with fewer has no profile
 WORDS = 5  # sentences of dev with fewer say too little
 _SENTENCES, _LOW, _OUTLIERS = 50, 0.3, 0.002  # see `fit_range`
 _MARGIN, _LEAST_MARGIN = 3.0, 0.05  # by how much another model must score better: the greater of z / √n and the least
+_EVIDENCE = 21.0  # what the n-grams must say together: a word of three letters is not enough, one in another script is
 
 Buckets = NDArray[np.intp]
 
@@ -71,7 +72,7 @@ class LanguageProfile:
 
     def fits(self, score: float, count: int) -> bool:
         """Say whether texts of this language with so many n-grams have such scores."""
-        return score >= self.low - self.spread / math.sqrt(count)
+        return score >= self.low - max(self.spread / math.sqrt(count), _EVIDENCE / count)
 
 
 def letters(text: str) -> str:
@@ -160,7 +161,8 @@ def count_grams(texts: Iterable[str]) -> tuple[int, NDArray[np.float64]]:
 
 def _language(sentence: Sentence) -> str:
     """Return the language in the comment `# treebank = UD_Danish-DDT r2.17`, or an empty string."""
-    return (sentence.comment("treebank") or "").partition("-")[0]
+    name = sentence.comment("treebank") or ""
+    return name.partition("-")[0] if name.startswith("UD_") else ""
 
 
 def fit_range(weights: NDArray[np.int8], dev: Iterable[str]) -> tuple[float, float]:
@@ -294,7 +296,7 @@ def find_foreign(text: str, model: Path, others: Mapping[str, Path]) -> str:
         for name, profile in _profiles(others).items():
             if profile.language not in known.codes and not _same(profile.language, own.language):
                 best, highest = max((best, highest), (f"model '{name}'", profile.score(grams)), key=itemgetter(1))
-    if highest - score > max(_MARGIN / math.sqrt(len(grams)), _LEAST_MARGIN):
+    if highest - score > max(_MARGIN / math.sqrt(len(grams)), _LEAST_MARGIN, _EVIDENCE / len(grams)):
         return f"the text looks like {best}, not like the language of the model"
     return "" if own.fits(score, len(grams)) else "the text does not look like the language of the model"
 

@@ -34,6 +34,7 @@ class Example:
     targets: dict[str, Numbers]  # per projection the gold label of every word; if absent, there is none
     pos: Numbers | None = None
     soft: dict[str, Soft] = field(default_factory=dict)  # per projection the soft tags of a teacher
+    treebank: int = 0  # number of its treebank; 0: one that dev has
     features: Numbers | None = None  # see `arc_features`, for relations given the tree
 
 
@@ -157,6 +158,7 @@ def collate(items: Sequence[Item], *, pad: int = 0, device: torch.device | str =
     windows = [window for _, window in items]
     pos = [example.pos for example, _ in items if example.pos is not None]
     inputs = stack_windows(windows, pad=pad, pos=pos or None)
+    inputs["treebanks"] = np.array([example.treebank for example, _ in items], np.int64)
     shape = inputs["spans"].shape[:2]
     examples = [example for example, _ in items]
     targets = {name: np.full(shape, IGNORE, np.int64) for example in examples for name in example.targets}

@@ -127,6 +127,8 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
         labels = preflight.check_labels(recipe, taught)
     else:
         labels = collect_labels(gold, recipe.model, rare=recipe.training.rare)
+    if recipe.model.treebanks:
+        labels = replace(labels, treebanks=preflight.other_treebanks(gold, dev))
     table = None
     if job.vectors:
         words, table = read_vectors(job.vectors, words=recipe.model.vector_words, width=recipe.model.vector_width)
@@ -143,6 +145,9 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     model.lemmas = collect_lemmas(gold, recipe.model.tasks) if "lemma" in recipe.model.tasks else None
     cutter = model.cutter()
     examples = [encode(sentence, recipe.model, labels, cutter, gold=True) for sentence in gold]
+    names = [str(sentence.comment(preflight.TREEBANK)) for sentence in gold]
+    for number, treebank in enumerate(labels.treebanks.ids(names)):
+        examples[number].treebank = 1 + treebank  # 0: one that dev has
     dev_examples = [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in dev]
     if taught:
         known = {tuple(sentence.forms): example for sentence, example in zip(gold, examples, strict=True)}

@@ -47,6 +47,11 @@ class Network(nn.Module):
             self.encoder = Pretrained(encoder, config)
             width = self.encoder.width
         self.dropout = nn.Dropout(config.dropout)
+        # subtle: number 0, the treebanks in dev, stays zero, so a network that runs need not know of them
+        self.treebanks: nn.Embedding | None = None
+        if len(labels.treebanks):
+            self.treebanks = nn.Embedding(1 + len(labels.treebanks), width, padding_idx=0)
+            nn.init.zeros_(self.treebanks.weight)
         if config.pos:
             # one more, for strings that training did not have
             self.pos = nn.Embedding(len(labels.pos) + 1, config.pos_width)
@@ -126,14 +131,17 @@ class Network(nn.Module):
         shapes: Tensor,
         pos: Tensor | None = None,
         known: Tensor | None = None,
+        treebanks: Tensor | None = None,
     ) -> list[Tensor]:
         """Return the word vectors below the BiLSTM and after each of its layers: (batch, words, width) each.
 
         `pieces`, `mask` and `shapes` are (batch, pieces); for "characters", `pieces` is (batch, words, n-grams) and the
         others (batch, words). `spans` is (batch, words, 2), `lengths` in words (batch,), `pos` and `known`, the numbers
-        of words with a given vector, (batch, words).
+        of words with a given vector, (batch, words). `treebanks` (batch,) is for training.
         """
         vectors: Tensor = self.encoder(pieces, mask, spans, shapes, *(() if known is None else (known,)))
+        if treebanks is not None and self.treebanks is not None:
+            vectors = vectors + self.treebanks(treebanks).unsqueeze(1)
         if pos is not None:
             vectors = torch.cat([vectors, self.pos(pos)], dim=-1)
         made = [self.dropout(vectors)]

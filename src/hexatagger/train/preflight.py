@@ -19,14 +19,23 @@ from hexatagger.sentence import Sentence
 from hexatagger.train.checkpoint import find_checkpoint
 from hexatagger.train.labels import LabelFolder
 
+TREEBANK = "treebank"  # key of the comment that names the treebank of a sentence
 _SHOWN = 5  # examples in a warning
 
 
 def read_treebank(files: Sequence[Path], *, purpose: str) -> list[Sentence]:
-    """Read the sentences of several files; each must be a tree with one root."""
+    """Read the sentences of several files; each must be a tree with one root.
+
+    The comment `treebank` names the treebank of a sentence. Where it is missing, the name of the file's folder is used.
+    """
     if not files:
         raise ConfigError(f"no {purpose} file is given: name at least one CoNLL-U file")
-    sentences = [sentence for file in files for sentence in read_conllu(file, roots="one")]
+    sentences: list[Sentence] = []
+    for file in files:
+        for sentence in read_conllu(file, roots="one"):
+            if sentence.comment(TREEBANK) is None:
+                sentence.comments.append(f"# {TREEBANK} = {file.resolve().parent.name}")
+            sentences.append(sentence)
     if not sentences:
         raise FormatError("has no sentence", source=", ".join(map(str, files)))
     return sentences
@@ -40,6 +49,23 @@ def check_columns(sentences: Sequence[Sentence], recipe: Recipe, *, source: str)
     for name, reason in needed.items():
         if all(getattr(word, name) == "_" for sentence in sentences for word in sentence):
             raise ConfigError(f"{source}: the column {name.upper()} is empty, but {reason}: take it out of the recipe")
+
+
+def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence]) -> LabelSet:
+    """Return the treebanks that are in train but not in dev; none if the two have nothing in common.
+
+    Without a common name, names are compared up to the first space: "UD_Slovak-SNK r2.18" is "UD_Slovak-SNK".
+
+    >>> train = [Sentence([], comments=[f"# treebank = {name}"]) for name in ("UD_German-GSD", "UD_German-PUD")]
+    >>> other_treebanks(train, [Sentence([], comments=["# treebank = UD_German-GSD r2.16"])])
+    LabelSet(['UD_German-PUD'])
+    """
+    names, wanted = (LabelSet.collect(str(each.comment(TREEBANK)) for each in part) for part in (train, dev))
+    same = {name for name in names if name in set(wanted)}
+    if not same:
+        bases = {name.split()[0] for name in wanted}
+        same = {name for name in names if name.split()[0] in bases}
+    return LabelSet(name for name in names if name not in same) if same else LabelSet([])
 
 
 def unseen(dev: Sequence[Sentence], train: Sequence[Sentence]) -> list[str]:

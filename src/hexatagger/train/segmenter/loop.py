@@ -28,7 +28,7 @@ from hexatagger.train.segmenter.network import CharacterTagger, SegmenterConfig,
 from hexatagger.train.segmenter.windows import windows
 
 _TOLERANCE = 1e-4  # between torch and ONNX Runtime
-_THRESHOLDS = (0.0, 0.5, -0.5, -1.0, -2.0)  # for sentence ends: the best on dev is kept
+_THRESHOLDS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, -0.5, -1.0, -2.0)  # for sentence ends: the best on dev is kept
 
 
 def train_segmenter(
