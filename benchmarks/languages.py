@@ -34,14 +34,15 @@ def main() -> None:
         code, card = folder.name, read_card(folder)
         assert card is not None
         assert card.package is not None, f"{folder} was packaged without --dev"
-        parser, words = hexatagger.load(folder, threads=1), _words(table[code][2])
+        name, _, dev = table[card.language]
+        parser, words = hexatagger.load(folder, threads=1), _words(dev)
         ratios, rates = [], []
         for _ in range(rounds):
             base = _rate(english, reference)
             rates.append(_rate(parser, words))
             ratios.append(rates[-1] / base)
         languages[code] = {
-            "name": table[code][0],
+            "name": name if code == card.language else card.title,
             "treebanks": card.treebanks,
             "licence": card.licence,
             "bytes": sum(file.stat().st_size for file in folder.iterdir()),
