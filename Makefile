@@ -33,6 +33,7 @@ docs: install
 # Writes what the examples in README and docs really give, and the figures: after a change of the embedded model, say.
 refresh: install
 	$(VENV)/bin/python benchmarks/report.py
+	$(VENV)/bin/python benchmarks/plots.py
 	$(VENV)/bin/python tools/refresh_docs.py
 
 # Takes minutes and wants a quiet machine; writes benchmarks/results/ and the figures in README and docs.
