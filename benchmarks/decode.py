@@ -2,8 +2,8 @@
 
 Scores resemble those of a trained tagger: for each sentence a random projective tree of bounded depth is drawn, its
 tags get a bonus, and all tags get noise, so that some sequences are illegal before decoding. Pure noise, where the best
-path goes deep, is measured too. So are the decoders of arc scores that a biaffine parser needs (`mst.py`), with noise
-plus a bonus for the arcs of such a tree.
+path goes deep, is measured too. So are the decoders of arc scores that a biaffine parser needs (`mst.py`), with the
+same noise and bonus: from some dozens of words on, the best head of every word is then no tree, and they must search.
 """
 
 import os
@@ -30,6 +30,7 @@ import reference
 
 LENGTHS = (8, 25, 64, 128, 256, 512, 1024, 4096)
 BATCH = 128
+BONUS = 4  # of the tags or arcs of a tree; the standard deviation of the noise is 1
 ARC_DECODERS = {"Eisner, projective trees": best_projective, "Chu–Liu–Edmonds, all trees": best_tree}
 ARC_LENGTHS = (8, 25, 64, 128, 256, 512)
 ARC_BATCH = 4  # their time per sentence does not depend on it
@@ -65,8 +66,8 @@ def tagger_scores(randomness: np.random.Generator, batch: int, size: int) -> Sco
     leaf, internal = randomness.normal(size=(batch, size, 2)), randomness.normal(size=(batch, size - 1, 4))
     for row in range(batch):
         tags = np.array(from_heads(random_tree(randomness, size)))
-        leaf[row, np.arange(size), tags[::2]] += 4
-        internal[row, np.arange(size - 1), tags[1::2] - 2] += 4
+        leaf[row, np.arange(size), tags[::2]] += BONUS
+        internal[row, np.arange(size - 1), tags[1::2] - 2] += BONUS
     return leaf, internal, np.full(batch, size)
 
 
@@ -83,10 +84,10 @@ def illegal_share(scores: Scores) -> float:
 
 
 def arc_scores(randomness: np.random.Generator, batch: int, size: int) -> list[NDArray[np.float64]]:
-    """Draw arc scores as `mst.py` takes them, with the bonus of `efficiency.py`."""
+    """Draw arc scores as `mst.py` takes them."""
     scores = list(randomness.normal(size=(batch, size + 1, size + 1)))
     for square in scores:
-        square[np.arange(1, size + 1), random_tree(randomness, size)] += 8
+        square[np.arange(1, size + 1), random_tree(randomness, size)] += BONUS
     return scores
 
 

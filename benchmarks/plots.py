@@ -97,7 +97,17 @@ def speed_caption() -> str:
     if fewer := _layers():
         names = " and ".join(name for name, _, _ in fewer)
         said += f". {names}: placed by their speed relative to `en` (`{load('layers')['command']}`)"
-    return f"{said}. `{result['command']}`"
+    return f"{said}.{_earlier('LAS', result['peers']['hexatagger']['words']['LAS'])} `{result['command']}`"
+
+
+def _earlier(metric: str, value: float) -> str:
+    """Say so where a result is that of an earlier `en`, which scored differently."""
+    now = load("model")["scores"]["words"][metric]
+    if abs(now - value) < 0.1:
+        return ""
+    return (
+        f" This was measured with an earlier `en`: its {metric} is {value:.1f}, and that of the present one {now:.1f}."
+    )
 
 
 def _parsers() -> list[tuple[str, float, float]]:
@@ -134,7 +144,8 @@ def decoders_caption() -> str:
     return (
         f"Time per sentence on one core, from tag scores in batches of {load('decode')['batch']}, and from arc scores "
         f"one sentence at a time with the programs of the biaffine baseline (`benchmarks/mst.py`). At 256 words, those "
-        f"take {' and '.join(factors)} times as long. Factors depend on how a program is written, exponents hardly do. "
+        f"take {' and '.join(factors)} times as long. How a program is written changes such factors "
+        "and, at these lengths, exponents too. "
         f"`{load('decode')['command']}`"
     )
 
@@ -232,8 +243,8 @@ def calibration_caption() -> str:
     result = load("calibration")
     return (
         "Words with similar probabilities form a bin; on the dotted line, they are right as often as their "
-        "probability says. Below the line, the parser is too sure. Bins with fewer than 10 words are left out. "
-        f"`{result['command']}`"
+        "probability says. Below the line, the parser is too sure. Bins with fewer than 10 words are left out."
+        f"{_earlier('UAS', result['UAS'])} `{result['command']}`"
     )
 
 

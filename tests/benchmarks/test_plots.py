@@ -116,6 +116,17 @@ def test_models_with_fewer_layers_are_placed_relative_to_ours(invented: Path) ->
     assert labels["en-fast, 3 layers"] == pytest.approx((1.8 * rate, 86.5))
 
 
+@pytest.mark.parametrize(("name", "metric"), [("speed", "LAS"), ("calibration", "UAS")])
+def test_captions_say_what_was_measured_with_an_earlier_model(name: str, metric: str, invented: Path) -> None:
+    own = {"speed": results.load("peers")["peers"]["hexatagger"]["words"], "calibration": results.load("calibration")}[
+        name
+    ]
+    for difference, said in ((0.0, False), (1.5, True)):
+        scores = {"words": {metric: own[metric] + difference}}
+        (invented / "model.json").write_text(json.dumps({"scores": scores}), encoding="utf-8")
+        assert ("measured with an earlier `en`" in plots.markdown(name)) == said
+
+
 @pytest.mark.parametrize("name", plots.PLOTS)
 def test_a_plot_without_results_is_not_drawn(name: str, invented: Path) -> None:
     for path in invented.iterdir():
