@@ -33,6 +33,7 @@ docs: install
 # Writes what the examples in README and docs really give, and the figures: after a change of the embedded model, say.
 refresh: install
 	$(VENV)/bin/python benchmarks/report.py
+	$(VENV)/bin/python benchmarks/plots.py
 	$(VENV)/bin/python tools/refresh_docs.py
 
 # Holds every shipped model to its floors in benchmarks/floors.json, on all of dev. CI does it on a part of dev.

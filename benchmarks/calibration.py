@@ -9,7 +9,7 @@ cost           parsing with probabilities and the 5 best trees compared with pla
 
 python benchmarks/calibration.py [--model DIR] [--rounds 5]
 
-Writes results/calibration.json and docs/images/reliability.png. The temperatures of a model folder are stored by
+Writes results/calibration.json, from which `plots.py` draws. The temperatures of a model folder are stored by
 `hexatagger calibrate`; this script ignores them.
 """
 
@@ -20,19 +20,17 @@ from typing import Any
 import numpy as np
 
 from hexatagger import read_conllu
-from hexatagger.formats.files import replacing
 from hexatagger.model.registry import find_model
 from hexatagger.model.temperature import Temperature
 from hexatagger.parsing.calibrate import Judged, Reliability, cross_judged, fit_temperature, judge, reliability
 from hexatagger.parsing.load import load
 from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
-from results import ROOT, save, treebank
+from results import save, treebank
 from speed import in_turns
 
 MEASURES = ("src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing")
 DEV, TRAIN = (f"UD_English-EWT/en_ewt-ud-{part}.conllu" for part in ("dev", "train"))
-PICTURE = ROOT / "docs" / "images" / "reliability.png"
 COVERAGE = (100, 99, 98, 95, 90, 85, 80, 70, 60, 50)
 KINDS = {"head": ("head", "head_right"), "head and relation": ("arc", "arc_right")}
 
@@ -70,30 +68,6 @@ def cost(parser: Parser, sentences: list[Sentence], rounds: int) -> dict[str, fl
         rounds,
     )
     return {name: round(taken[name] / taken["plain"], 2) for name in taken if name != "plain"}
-
-
-def draw(before: dict[str, Reliability], after: dict[str, Reliability], rows: list[dict[str, float]]) -> None:
-    """Draw reliability without and with temperatures, and LAS against coverage."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    places = figure.subplots(1, 3)
-    for place, kind in zip(places, KINDS, strict=False):
-        place.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
-        for name, found, style in (("as it comes", before[kind], "s--"), ("calibrated", after[kind], "o-")):
-            bins = [each for each in found.bins if each.words >= 10]  # fewer say nothing
-            label = f"{name}: error {100 * found.error:.1f} %"
-            place.plot([each.sure for each in bins], [each.right for each in bins], style, markersize=4, label=label)
-        place.set(title=kind, xlabel="probability", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1))
-        place.legend(fontsize="small")
-    places[2].plot([row["coverage"] for row in rows], [row["LAS"] for row in rows], "o-", markersize=4)
-    places[2].set(title="without the least sure words", xlabel="words kept, percent", ylabel="LAS")
-    places[2].invert_xaxis()
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(PICTURE) as temporary:
-        figure.savefig(temporary, format="png", dpi=100, metadata={"Software": None})
 
 
 def main() -> None:
@@ -142,7 +116,6 @@ def main() -> None:
         },
         "cost": cost(parser, [Sentence.from_words(sentence.forms) for sentence in gold], given.rounds),
     }
-    draw(before, after, rows)
     save("calibration", figures, ("numpy", "onnxruntime"))
     for name, value in figures.items():
         if name != "bins":

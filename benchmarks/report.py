@@ -7,10 +7,12 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hexatagger.formats.files import replacing
+from plots import PLOTS, markdown
 from results import RESULTS, ROOT, load
 from stale import can_tell, cheap_scripts, newer_commits, origins
 
@@ -45,11 +47,10 @@ def decode() -> str:
     noise, factor = result["flat_noise_growth_exponent_64_to_4096"], result["factor_to_reference_25_words_batch_128"]
     return (
         table(header, rows)
-        + f"\nFrom scores to heads in batches of {result['batch']}, on one core of an {machine}, best of several runs. "
-        f"From 64 to 4,096 words, time grows with the length to the power of {growth} ({noise} with random scores, "
-        f"whose "
-        f"best path is deep). At 25 words it is {factor} times as fast as the reference program. "
-        f"`{result['command']}`\n"
+        + f"\nFrom scores to heads in batches of {result['batch']}, on one core of an {machine}, best of several runs, "
+        f"processor time. From 64 to 4,096 words, time grows with the length to the power of {growth} ({noise} "
+        f"with random scores, whose best path is deep). At 25 words it is {factor} times as fast as the "
+        f"reference program. `{result['command']}`\n"
     )
 
 
@@ -660,6 +661,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "peers": peers,
     "fuzz": fuzz,
+    **{f"plot_{name}": partial(markdown, name) for name in PLOTS},
 }
 
 

@@ -6,11 +6,14 @@ the results that are older than them.
 
 import ast
 import json
+import math
 import os
 import platform
 import shlex
+import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -83,6 +86,18 @@ def load(name: str) -> dict[str, Any]:
     """Load the figures of `results/name.json`."""
     found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     return found
+
+
+def growth(lengths: Sequence[int], seconds: Sequence[float], *, start: int = 64) -> float:
+    """Return the power of the length with which time grows: the slope of a line fitted to the logarithms.
+
+    Lengths below `start` do not count: there, time is mostly what every call costs.
+
+    >>> round(growth([2, 64, 128, 256], [1, 1, 4, 16]), 6)
+    2.0
+    """
+    points = [(math.log(each), math.log(taken)) for each, taken in zip(lengths, seconds, strict=True) if each >= start]
+    return statistics.linear_regression(*zip(*points, strict=True)).slope
 
 
 def megabytes(process: int | str = "self", *, peak: bool = False) -> float:
