@@ -14,10 +14,9 @@ from hexatagger import read_conllu
 from hexatagger.parsing.load import load
 from hexatagger.scoring.evaluate import evaluate
 from results import save, treebank
-
-MEASURES = ("src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing")
 from shapes import speed
 
+MEASURES = ("src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing")
 FILE = "UD_English-EWT/en_ewt-ud-dev.conllu"
 
 
