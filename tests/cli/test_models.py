@@ -1,6 +1,7 @@
 """Models by name on the command line: the list, the choice by language, the warning, and the same names everywhere."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,13 @@ def test_packaging_learns_the_language(models: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert run("parse", "--model", "copy", f"{'. '.join(texts(0, 20))}.").stderr == ""
     assert json.loads(Path("copy/language.json").read_text())["low"] > 0
+
+
+@pytest.mark.parametrize(
+    ("treebanks", "shown"),
+    [("UD_A-B r1", "UD_A-B r1"), ("UD_A-B, UD_A-C", "UD_A-B, UD_A-C"), ("UD_A-B, UD_A-C, UD_A-D", "UD_A-B and 2 more")],
+)
+def test_many_treebanks_do_not_make_the_table_wide(models: Path, treebanks: str, shown: str) -> None:
+    write_card(models / "qaa", Card(title="Noise", treebanks=treebanks))
+    [line] = [each for each in run("models").stdout.splitlines() if each.startswith("qaa ")]
+    assert f"Noise  {shown}  " in re.sub(" {3,}", "  ", line)

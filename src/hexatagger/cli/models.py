@@ -58,8 +58,10 @@ def _describe(model: "InstalledModel") -> dict[str, Any]:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    """Return the cells of a row of the table; of a licence its name only."""
+    """Return the cells of a row of the table: of a licence its name, of many treebanks the first and their number."""
     scores = ["" if row[key] is None else f"{row[key]:.2f}" for key in ("las_words", "las_text")]
     licence = re.split(r"[,;(]", row["licence"] or "")[0].strip()
-    texts = [row["title"] or row["language"] or "", row["treebanks"] or row["problem"] or "", licence, row["from"]]
+    first, *more = (row["treebanks"] or row["problem"] or "").split(", ")
+    treebanks = f"{first} and {len(more)} more" if len(more) > 1 else ", ".join([first, *more])
+    texts = [row["title"] or row["language"] or "", treebanks, licence, row["from"]]
     return [row["name"], f"{row['bytes'] / 1e6:.1f}", *scores, *texts]
