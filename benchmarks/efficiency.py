@@ -13,7 +13,7 @@ large     the same with an encoder of the size of BERT-large and layers above it
 growth    decoding, the part after the encoder and the whole base system from 32 to 4,096 words.
 
 Every length is a process of its own, and its figures are in results/efficiency-PART.json or results/growth.json as soon
-as it is done; lengths that are not measured again stay there. On two quiet cores the parts take about 6, 7 and 4
+as it is done; lengths that are not measured again stay there. On two quiet cores the parts take about 6, 7 and 3
 minutes.
 
 Time is split into the encoder (everything up to the word vectors) and what comes after it: scores, trees and relations.
@@ -226,6 +226,7 @@ def measure_length(given: argparse.Namespace, part: str, length: str) -> dict[st
     chosen = sentences(gold, length, count)
     batches, own = make_batches(base, chosen, size), make_batches(other, chosen, size)
     none: list[Scores] = [{}] * len(batches)
+    print("    scores of the trained models", file=sys.stderr, flush=True)
     rival_scores = [rival.score(rival.words.layers(**inputs)[-1], inputs["lengths"]) for _, inputs in own]
     trees = [
         tree

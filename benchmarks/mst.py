@@ -1,9 +1,9 @@
 """Exact decoders of arc scores for the biaffine baseline: the best projective tree and the best tree, with one root.
 
-Eisner (1996) for projective trees, O(N³); Chu and Liu (1965) and Edmonds (1967) for all trees, O(N³). Scores are
-(sentences, words + 1, words + 1): row = dependent, column = head, 0 = root; row 0 and what lies beyond the length of a
-sentence are ignored. Both are exact for trees with one root: every tree has an arc from the root, so with a penalty on
-these arcs larger than all differences the best has one.
+Eisner (1996) for projective trees, O(N³); Chu and Liu (1965), Edmonds (1967) and Tarjan (1977) for all trees, O(N²).
+Scores are (sentences, words + 1, words + 1): row = dependent, column = head, 0 = root; row 0 and what lies beyond the
+length of a sentence are ignored. Both are exact for trees with one root: every tree has an arc from the root, so with a
+penalty on these arcs larger than all differences the best has one.
 
 The baseline must not lose for want of care. So if the best head of every word gives a tree already, that is the answer
 and nothing is searched; and Eisner's chart is filled for several sentences at once.
@@ -26,7 +26,7 @@ _FEWEST = 8  # sentences, however long
 
 def best_trees(scores: Scores, lengths: Sequence[int]) -> list[list[int]]:
     """Return the heads of the best tree of every sentence, projective or not."""
-    return _searched(scores, lengths, lambda heads: True, lambda squares, sizes: [_edmonds(squares[0]).tolist()], 1)
+    return _searched(scores, lengths, lambda heads: True, lambda squares, sizes: [_edmonds(squares[0])], 1)
 
 
 def best_projective_trees(scores: Scores, lengths: Sequence[int]) -> list[list[int]]:
@@ -88,51 +88,47 @@ def one_root(scores: Scores, lengths: Sequence[int]) -> NDArray[np.float64]:
     return made
 
 
-def _edmonds(scores: Scores) -> Ints:
-    """Return the best head of every node; that of node 0 is undefined."""
-    heads: Ints = np.argmax(scores, axis=1)
-    heads[0] = 0
-    cycle = _cycle(heads.tolist())
-    if cycle is None:
-        return heads
-    # Contract the cycle to one node, solve the rest, and break the cycle where the solution enters it.
-    inside = np.zeros(len(scores), bool)
-    inside[cycle] = True
-    rest = np.flatnonzero(~inside)
-    members = np.array(cycle)
-    size = len(rest) + 1
-    smaller = np.full((size, size), -np.inf)
-    smaller[:-1, :-1] = scores[np.ix_(rest, rest)]
-    out = scores[np.ix_(rest, members)]  # scores of outside words as dependents of the cycle
-    leaving = out.argmax(1)
-    smaller[:-1, -1] = out.max(1)
-    into = scores[np.ix_(members, rest)] - scores[members, heads[members]][:, None]
-    entering = into.argmax(0)
-    smaller[-1, :-1] = into.max(0)
-    smaller[0] = -np.inf
-    solved = _edmonds(smaller)
-    contracted = solved[:-1] == size - 1
-    heads[rest] = np.where(contracted, members[leaving], rest[np.where(contracted, 0, solved[:-1])])
-    enter = solved[-1]
-    heads[members[entering[enter]]] = rest[enter]
-    return heads
+def _edmonds(scores: Scores) -> list[int]:
+    """Return the best head of every node; that of node 0 is undefined.
 
-
-def _cycle(heads: list[int]) -> list[int] | None:
-    """Return the nodes of a cycle, or None if there is none."""
-    state = [0] * len(heads)
-    state[0] = 2
-    for start in range(1, len(heads)):
-        path, node = [], start
-        while state[node] == 0:
-            state[node] = 1
+    From every node a path is grown along best heads. A cycle on it is contracted to a new node, whose row has for every
+    head what the best arc into the cycle gains over the arc that it replaces. O(N²): every node is contracted once.
+    """
+    size = len(scores)
+    gains = np.concatenate([scores, np.empty((size, size))])  # (nodes and cycles, heads)
+    enters = np.arange(2 * size)[:, None].repeat(size, 1)  # the word that such an arc enters
+    held = [np.array([node]) for node in range(size)]  # the words of every node
+    above = list(range(2 * size))  # the cycle that a node was contracted to
+    top = np.arange(size)  # the outermost cycle of every word
+    chosen = [0] * (2 * size)
+    done = [True] + [False] * (2 * size - 1)
+    for start in range(1, size):
+        path: list[int] = []
+        node = int(top[start])
+        while not done[node]:
+            if node in path:
+                members = path[path.index(node) :]
+                del path[path.index(node) :]
+                node = len(held)
+                block = gains[members] - gains[members, [chosen[each] for each in members]][:, None]
+                best = block.argmax(0)
+                gains[node], enters[node] = block.max(0), enters[np.array(members)[best], np.arange(size)]
+                held.append(np.concatenate([held[each] for each in members]))
+                gains[node, held[node]] = -np.inf
+                top[held[node]] = node
+                for each in members:
+                    above[each] = node
             path.append(node)
-            node = heads[node]
-        if state[node] == 1:
-            return path[path.index(node) :]
-        for done in path:
-            state[done] = 2
-    return None
+            chosen[node] = int(gains[node].argmax())
+            node = int(top[chosen[node]])
+        for node in path:
+            done[node] = True
+    for cycle in range(len(held) - 1, size - 1, -1):  # the outermost first: its arc replaces one of a member
+        node = int(enters[cycle, chosen[cycle]])
+        while above[node] != cycle:
+            node = above[node]
+        chosen[node] = chosen[cycle]
+    return chosen[:size]
 
 
 class _Chart:

@@ -377,7 +377,7 @@ def efficiency() -> str:
             times = [_seconds(row, name)[part] for name in ("hexatagger", *BASELINES)]
             rates = [[row["sentences"] / each for each in runs] for runs in times]
             peaks = [_peak(row["parsers"][name], part) for name in ("hexatagger", *BASELINES)]
-            rows.append([encoder, row["words"], *map(_rate, rates), *(f"{peak:,.0f}" for peak in peaks)])
+            rows.append([encoder, row["words"], *map(_mean_rate, rates), *(f"{peak:,.0f}" for peak in peaks)])
         made += table(header, rows) + "\n"
     for kind in ("trained", "large"):
         result = load(f"efficiency-{kind}")
@@ -464,7 +464,7 @@ def _peak(figures: dict[str, Any], part: str) -> float:
     return max(float(figures["encoder"]["peak MB"]), figures["vectors MB"] + after) if part == "whole parser" else after
 
 
-def _rate(rates: list[float]) -> str:
+def _mean_rate(rates: list[float]) -> str:
     mean, digits = statistics.mean(rates), 0 if statistics.mean(rates) >= 100 else 2
     return f"{mean:,.{digits}f} ± {statistics.stdev(rates) if len(rates) > 1 else 0:,.{digits}f}"
 

@@ -14,6 +14,7 @@ import torch
 import efficiency
 from biaffine import DECODERS, load_biaffine, train_biaffine
 from efficiency import (
+    Scores,
     after_biaffine,
     after_hexatagger,
     baseline,
@@ -108,7 +109,8 @@ def test_scores_of_trained_models_are_decoded_above_a_larger_encoder(folders: Na
 def test_every_parser_has_times_and_peaks(folders: Namespace) -> None:
     model, gold = load_base(folders.hexatagger), list(read_conllu(folders.treebank))
     batches = make_batches(model, gold, 4)
-    parsers = {"hexatagger": (after_hexatagger(model.network, torch.tensor(model.labels.root_mask)), [{}] * 3)}
+    none: list[Scores] = [{}] * len(batches)
+    parsers = {"hexatagger": (after_hexatagger(model.network, torch.tensor(model.labels.root_mask)), none)}
     for passes, times in ((2, 2), (0, 1)):
         figures = measure_parsers(model.network, batches, parsers, runs=2, passes=passes)["hexatagger"]
         assert len(figures["encoder"]["seconds"]) == times
