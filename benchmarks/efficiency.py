@@ -172,6 +172,7 @@ def measure(name: str, job: Callable[[int], object], count: int, runs: int) -> d
         peaks.append(megabytes(peak=True) - before)
 
     last = _timed(f"{name}, memory", watched, range(count))
+    _tell_malloc(KEEPING)
     return {"seconds": [round(each, 5) for each in seconds or [last]], "peak MB": round(max(peaks), 1)}
 
 
@@ -237,7 +238,8 @@ def measure_length(given: argparse.Namespace, part: str, length: str) -> dict[st
     del rival_scores
     layers = (base.encoder_config or {}).get("num_hidden_layers", 0)
     if part == "trained":
-        rivals = {f"biaffine, {name}": (after_biaffine(rival, roots, name), none) for name in DECODERS}
+        own_roots = torch.tensor(other.labels.root_mask)
+        rivals = {f"biaffine, {name}": (after_biaffine(rival, own_roots, name), none) for name in DECODERS}
         parsers = {HEXATAGGER: (after_hexatagger(network, roots), none)}
         figures = measure_parsers(network, batches, parsers, runs=given.runs, passes=given.runs)
         figures |= measure_parsers(rival.words, own, rivals, runs=given.runs, passes=given.runs)

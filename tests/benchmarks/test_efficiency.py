@@ -1,5 +1,6 @@
 """What the efficiency benchmark measures are the parsers themselves: its trees are theirs."""
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -36,6 +37,8 @@ from hexatagger.train.job import Job, train
 from hexatagger.train.predict import predict
 from report import needed_speed
 from tiny import RECIPE, make_encoder, write_treebank
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +108,7 @@ def test_scores_of_trained_models_are_decoded_above_a_larger_encoder(folders: Na
         assert heads.tolist() == after_biaffine(trained, roots, name)(small, part, {})[0].tolist()
 
 
+@linux
 @torch.no_grad()
 def test_every_parser_has_times_and_peaks(folders: Namespace) -> None:
     model, gold = load_base(folders.hexatagger), list(read_conllu(folders.treebank))
@@ -118,6 +122,7 @@ def test_every_parser_has_times_and_peaks(folders: Namespace) -> None:
         assert min(figures["encoder"]["seconds"]) > 0
 
 
+@linux
 def test_peak_memory_is_that_of_the_job() -> None:
     figures = efficiency.measure("job", lambda number: torch.ones(number + 1, 2**18), 40, 0)
     assert 39 <= figures["peak MB"] <= 44
