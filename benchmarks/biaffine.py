@@ -39,7 +39,7 @@ from hexatagger.tree import fits_head
 from mst import best_projective_trees, best_trees
 
 ARC, RELATION = 500, 100  # widths of the perceptrons, as in the paper
-_GROUP = 16  # sentences whose relations are scored at once
+_GROUP = 1024  # words whose relations are scored at once
 Decoder = Callable[[np.ndarray, Sequence[int]], list[list[int]]]
 DECODERS: dict[str, Decoder] = {"projective": best_projective_trees, "all trees": best_trees}
 
@@ -130,10 +130,10 @@ def find_heads(scores: Mapping[str, Tensor], lengths: Sequence[int], decoder: De
 
 def best_relations(scores: Mapping[str, Tensor], heads: Tensor, roots: Tensor) -> Tensor:
     """Return the best relation of every word to its head, of those that fit it: (batch, words)."""
-    best = []
+    best, size = [], max(1, _GROUP // max(1, heads.shape[1]))
     # in groups, because the product of words and relations is the largest array of all
-    for start in range(0, len(heads), _GROUP):
-        own = slice(start, start + _GROUP)
+    for start in range(0, len(heads), size):
+        own = slice(start, start + size)
         part = {name: each if name == "form" else each[own] for name, each in scores.items()}
         fitting = fits_head(roots, (heads[own] == 0).unsqueeze(-1))
         best.append(relation_scores(part, heads[own]).masked_fill(~fitting, -torch.inf).argmax(-1))
