@@ -429,16 +429,21 @@ def growth() -> str:
     """Return how time grows with the length of a sentence."""
     result = load("growth")
     rows = [
-        [f"{length:,}", *(f"{1000 * each[place]:,.3g}" for each in result["parts"].values())]
+        [f"{length:,}", *(_milliseconds(each[place]) for each in result["parts"].values())]
         for place, length in enumerate(result["lengths"])
     ]
+    runs = "one run" if result["runs"] == 1 else f"mean of {result['runs']} runs"
     rows.append(["exponent", *(f"{each:.2f}" for each in result["exponents"].values())])
     return (
         table(["words", *(f"{name}, ms" for name in result["parts"])], rows)
-        + f"\nMilliseconds per sentence, {result['sentences']} sentences at a time, mean of {result['runs']} runs. The "
+        + f"\nMilliseconds per sentence, {result['sentences']} sentences at a time, {runs}. The "
         "exponent is the slope of a line through the logarithms of all lengths: 1 is linear time. "
         f"`{result['command']}`\n"
     )
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:,.{0 if seconds >= 0.1 else 1 if seconds >= 0.01 else 2}f}"
 
 
 def _efficiency_rows() -> list[tuple[str, dict[str, Any]]]:
