@@ -8,33 +8,40 @@ every arc and one of every relation, their losses added. The best tree is found 
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hexatagger.model.config import ModelConfig, Recipe, TrainConfig
+from hexatagger.model.config import CHARACTERS, ModelConfig, Recipe, TrainConfig
+from hexatagger.model.folder import WEIGHTS, read_folder
 from hexatagger.model.labels import Labels
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.tags import unlift
 from hexatagger.train.checkpoint import State
 from hexatagger.train.data import IGNORE, Batch, Example
+from hexatagger.train.encoder import build_encoder
 from hexatagger.train.job import Job, prepare
 from hexatagger.train.loop import Data, Report, fit, make_accelerator
 from hexatagger.train.network import Network
 from hexatagger.train.pointers import perceptron
 from hexatagger.train.predict import run
 from hexatagger.train.preflight import read_treebank
-from hexatagger.train.weights import Model
-from mst import best_projective, best_tree
+from hexatagger.train.weights import Model, load_weights
+from hexatagger.tree import fits_head
+from mst import best_projective_trees, best_trees
 
 ARC, RELATION = 500, 100  # widths of the perceptrons, as in the paper
+_GROUP = 1024  # words whose relations are scored at once
+Decoder = Callable[[np.ndarray, Sequence[int]], list[list[int]]]
+DECODERS: dict[str, Decoder] = {"projective": best_projective_trees, "all trees": best_trees}
 
 
 class Biaffine(nn.Module):
@@ -108,24 +115,41 @@ def biaffine_loss(scores: Mapping[str, Tensor], batch: Batch, config: TrainConfi
     return total
 
 
+def square_scores(scores: Mapping[str, Tensor]) -> NDArray[np.float32]:
+    """Return arc scores as `mst` takes them, with a row for the root, which has no head."""
+    return functional.pad(scores["head"], (0, 0, 1, 0)).cpu().numpy()
+
+
+def find_heads(scores: Mapping[str, Tensor], lengths: Sequence[int], decoder: Decoder) -> Tensor:
+    """Return the heads of the best tree of every sentence, 0 beyond its end: (batch, words)."""
+    heads = torch.zeros(scores["head"].shape[:2], dtype=torch.long)
+    for row, found in enumerate(decoder(square_scores(scores), lengths)):
+        heads[row, : len(found)] = torch.tensor(found)
+    return heads.to(scores["head"].device)
+
+
+def best_relations(scores: Mapping[str, Tensor], heads: Tensor, roots: Tensor) -> Tensor:
+    """Return the best relation of every word to its head, of those that fit it: (batch, words)."""
+    best, size = [], max(1, _GROUP // max(1, heads.shape[1]))
+    # in groups, because the product of words and relations is the largest array of all
+    for start in range(0, len(heads), size):
+        own = slice(start, start + size)
+        part = {name: each if name == "form" else each[own] for name, each in scores.items()}
+        fitting = fits_head(roots, (heads[own] == 0).unsqueeze(-1))
+        best.append(relation_scores(part, heads[own]).masked_fill(~fitting, -torch.inf).argmax(-1))
+    return torch.cat(best)
+
+
 @torch.no_grad()
-def parse(model: Model, data: Data, decoder: Callable[[np.ndarray], list[int]]) -> list[Sentence]:
+def parse(model: Model, data: Data, decoder: Decoder) -> list[Sentence]:
     """Parse the dev set."""
     network: nn.Module = model.network
     network.eval()
-    roots = torch.tensor(model.labels.root_mask)
+    roots = torch.tensor(model.labels.root_mask, device=next(network.parameters()).device)
     found: dict[int, tuple[list[int], list[int]]] = {}
     for items, scores in run(network, data.dev, pad=model.pad):
-        heads = torch.zeros(scores["head"].shape[:2], dtype=torch.long)
-        for row, (_, window) in enumerate(items):
-            size = len(window)
-            square = np.zeros((size + 1, size + 1))
-            square[1:] = scores["head"][row, :size, : size + 1].cpu().numpy()
-            heads[row, :size] = torch.tensor(decoder(square))
-        relations = relation_scores(scores, heads.to(scores["head"].device)).cpu()
-        inner = relations.masked_fill(roots, -torch.inf).argmax(-1)
-        outer = relations.masked_fill(~roots, -torch.inf).argmax(-1)
-        best = torch.where(heads == 0, outer, inner)
+        heads = find_heads(scores, [len(window) for _, window in items], decoder)
+        best = best_relations(scores, heads, roots)
         for row, (example, window) in enumerate(items):
             found[id(example)] = heads[row, : len(window)].tolist(), best[row, : len(window)].tolist()
     made = []
@@ -155,7 +179,8 @@ def train_biaffine(job: Job, report: Report) -> State:
     An epoch is scored with both decoders: UAS and LAS are those of all trees, `projective UAS` and `projective LAS`
     those of the best projective tree.
     """
-    settings = ("model.relations=separate", "model.pointers=0", "model.hidden=0")  # what is above the word vectors
+    # what hexatagger has above the word vectors
+    settings = ("model.relations=separate", "model.pointers=0", "model.head_scores=0", "model.hidden=0")
     job = replace(job, recipe=job.recipe.with_settings(settings))
     accelerator = make_accelerator(job.recipe.training)
     job.out.mkdir(parents=True, exist_ok=True)
@@ -166,12 +191,25 @@ def train_biaffine(job: Job, report: Report) -> State:
 
     def score(model: Model, data: Data) -> dict[str, float]:
         scores: dict[str, float] = {}
-        for prefix, decoder in (("", best_tree), ("projective ", best_projective)):
+        for prefix, decoder in (("", best_trees), ("projective ", best_projective_trees)):
             metrics = evaluate(data.gold, parse(model, data, decoder)).metrics
             scores |= {f"{prefix}{name}": round(metrics[name].f1, 3) for name in ("UAS", "LAS")}
         return scores
 
     return fit(model, data, accelerator, report, loss=biaffine_loss, score=score)
+
+
+def load_biaffine(folder: Path) -> Model:
+    """Read the folder that `train_biaffine` left."""
+    read = read_folder(folder)
+    config = read.recipe.model
+    encoder = None if config.encoder == CHARACTERS else build_encoder(read.encoder_config or {})
+    network = Biaffine(Network(config, read.labels, encoder), read.labels)
+    try:
+        network.load_state_dict(load_weights(folder / WEIGHTS))
+    except RuntimeError:
+        raise SystemExit(f"{folder} is not a biaffine model: train one with benchmarks/biaffine.py") from None
+    return Model(**{each.name: getattr(read, each.name) for each in fields(read)}, network=network)  # type: ignore[arg-type]
 
 
 def main() -> None:

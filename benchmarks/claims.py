@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from accuracy import alone, forced, greedy
-from biaffine import load_biaffine, train_biaffine
+from biaffine import DECODERS, load_biaffine, train_biaffine
 from biaffine import parse as parse_biaffine
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import Recipe
@@ -39,8 +39,10 @@ from hexatagger.parsing.write import write
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.tags import is_legal
-from hexatagger.train.data import encode
+from hexatagger.train.checkpoint import save_state
+from hexatagger.train.data import Example, encode
 from hexatagger.train.job import Job, train
+from hexatagger.train.loop import Data
 from hexatagger.train.predict import predict
 from hexatagger.train.weights import Model, load_model
 from mst import best_projective, best_tree
@@ -115,7 +117,7 @@ def learn(job: Job, side: str) -> float:
     if side != "biaffine":
         return round(train(job, _show).seconds / 60, 1)
     if not (job.out / FINISHED).is_file():
-        train_biaffine(job, _show)
+        save_state(train_biaffine(job, _show), job.out / FINISHED)
     return round(json.loads((job.out / FINISHED).read_text(encoding="utf-8"))["seconds"] / 60, 1)
 
 
@@ -131,12 +133,11 @@ Trees = dict[str, tuple[list[Sentence], dict[str, float]]]
 def read_trees(job: Job, side: str, gold: Sequence[Sentence]) -> Trees:
     """Parse dev with a trained side, in every way that it allows."""
     if side == "biaffine":
-        model, data = load_biaffine(job)
-        decoders = {"biaffine, projective": best_projective, "biaffine, all trees": best_tree}
-        return {name: (parse_biaffine(model, data, decoder), {}) for name, decoder in decoders.items()}
+        model = load_biaffine(job.out)
+        data = Data([], _encoded(model, gold), list(gold), [], [])
+        return {f"biaffine, {kind}": (parse_biaffine(model, data, each), {}) for kind, each in DECODERS.items()}
     model = load_model(job.out)
-    cutter = model.cutter()
-    predictions = predict(model, [encode(each, model.recipe.model, model.labels, cutter, gold=False) for each in gold])
+    predictions = predict(model, _encoded(model, gold))
     tags = [replace(each, head=None) for each in predictions]
     illegal = sum(not is_legal(alone(each)) for each in predictions) / len(gold)
     made: Trees = {
@@ -149,6 +150,11 @@ def read_trees(job: Job, side: str, gold: Sequence[Sentence]) -> Trees:
             arcs = [_from_arcs(model, *pair, decoder) for pair in zip(gold, predictions, strict=True)]
             made[f"pointers, heads alone, {kind}"] = arcs, {}
     return made
+
+
+def _encoded(model: Model, gold: Sequence[Sentence]) -> list[Example]:
+    cutter = model.cutter()
+    return [encode(each, model.recipe.model, model.labels, cutter, gold=False) for each in gold]
 
 
 def _written(model: Model, gold: Sequence[Sentence], predictions: Sequence[Prediction]) -> list[Sentence]:

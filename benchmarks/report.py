@@ -6,7 +6,7 @@ A document marks a place for figures with `<!-- figures: NAME -->` … `<!-- end
 import re
 import statistics
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -368,17 +368,118 @@ def illegal() -> str:
     return table(header, rows) + "\n`python benchmarks/accuracy.py illegal`\n"
 
 
+BASELINES = ("biaffine, projective", "biaffine, all trees")
+
+
 def efficiency() -> str:
-    result = load("efficiency")
-    # These are keys of the result too.
-    parts = [f"{part}, {unit}" for part in ("whole", "after the encoder") for unit in ("sentences/s", "peak MB")]
-    rows = [[str(row["words"]), row["parser"], *(f"{row[part]:,}" for part in parts)] for row in result["table"]]
+    """Return sentences/s and peak memory of hexatagger and the baseline: whole, and after the encoder."""
+    made, notes = "", list[str]()
+    for part in ("whole parser", "after the encoder"):
+        header = [part, "words", *("hexatagger", *BASELINES), *(f"{name}, MB" for name in ("hexatagger", *BASELINES))]
+        rows = []
+        for encoder, row in _efficiency_rows():
+            times = [_seconds(row, name)[part] for name in ("hexatagger", *BASELINES)]
+            rates = [[row["sentences"] / each for each in runs] for runs in times]
+            peaks = [_peak(row["parsers"][name], part) for name in ("hexatagger", *BASELINES)]
+            rows.append([encoder, row["words"], *map(_mean_rate, rates), *(f"{peak:,.0f}" for peak in peaks)])
+        made += table(header, rows) + "\n"
+    for kind in ("trained", "large"):
+        result = load(f"efficiency-{kind}")
+        first = result["rows"][0]
+        runs = len(first["parsers"]["hexatagger"]["after the encoder"]["seconds"])
+        load_average = max(row["load"] for row in result["rows"])
+        notes.append(
+            f"{_encoder(first)}: batches of {_listed(row['batch'] for row in result['rows'])} sentences, {runs} runs, "
+            f"load up to {load_average}. `{result['command']}`"
+        )
     return (
-        table(["words", "parser", *parts], rows)
-        + f"\nBoth parsers use the same encoder (MiniLM), in torch on {result['machine']['cores']} cores, in batches "
-        f"of "
-        f"{result['batch']}. Memory is counted beyond the loaded model. `{result['command']}`\n"
+        made + f"Sentences/s, mean ± standard deviation, in torch with {result['threads']} threads; peak memory beyond "
+        "the loaded model, in MB. " + " ".join(notes) + "\n"
     )
+
+
+def proportions() -> str:
+    """Return the encoder's share of the time, and how fast it must be for hexatagger to be 10 times as fast."""
+    header = ["", "words", "encoder, ms per sentence", "its share of hexatagger"]
+    header += [f"{what}, {name}" for what in ("whole", "after", "10 × at") for name in ("projective", "all trees")]
+    rows = []
+    for encoder, row in _efficiency_rows():
+        own = {part: statistics.mean(each) for part, each in _seconds(row, "hexatagger").items()}
+        others = [{part: statistics.mean(each) for part, each in _seconds(row, name).items()} for name in BASELINES]
+        # The encoder is the same on both sides; its mean is closer to the truth than either.
+        shared = statistics.mean(each["encoder"] for each in (own, *others))
+        mine, theirs = own["after the encoder"], [each["after the encoder"] for each in others]
+        cells = [f"{1000 * shared / row['sentences']:,.1f}", f"{100 * shared / (shared + mine):.1f} %"]
+        cells += [f"{(shared + each) / (shared + mine):.2f} ×" for each in theirs]
+        cells += [f"{each / mine:.1f} ×" for each in theirs]
+        cells += [needed_speed(shared, mine, each) for each in theirs]
+        rows.append([encoder, row["words"], *cells])
+    return table(header, rows)
+
+
+def needed_speed(encoder: float, own: float, other: float) -> str:
+    """Return how many times as fast the encoder must be for hexatagger to be 10 times as fast as the baseline.
+
+    With E, H and B for the encoder, hexatagger and the baseline above it, (E/k + B) / (E/k + H) = 10 at
+    k = 9 E / (B − 10 H). If B is less than 10 H, no encoder is fast enough.
+
+    >>> needed_speed(1000.0, 1.0, 100.0), needed_speed(1000.0, 1.0, 9.0)
+    ('100 ×', 'never')
+    """
+    return f"{9 * encoder / (other - 10 * own):,.0f} ×" if other > 10 * own else "never"
+
+
+def growth() -> str:
+    """Return how time grows with the length of a sentence."""
+    result = load("growth")
+    rows = [
+        [f"{length:,}", *(_milliseconds(each[place]) for each in result["parts"].values())]
+        for place, length in enumerate(result["lengths"])
+    ]
+    runs = "one run" if result["runs"] == 1 else f"mean of {result['runs']} runs"
+    rows.append(["exponent", *(f"{each:.2f}" for each in result["exponents"].values())])
+    return (
+        table(["words", *(f"{name}, ms" for name in result["parts"])], rows)
+        + f"\nMilliseconds per sentence, {result['sentences']} sentences at a time, {runs}. The "
+        "exponent is the slope of a line through the logarithms of all lengths: 1 is linear time. "
+        f"`{result['command']}`\n"
+    )
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:,.{0 if seconds >= 0.1 else 1 if seconds >= 0.01 else 2}f}"
+
+
+def _efficiency_rows() -> list[tuple[str, dict[str, Any]]]:
+    """Return every measured length, with the name of its encoder."""
+    parts = [load(f"efficiency-{part}")["rows"] for part in ("trained", "large")]
+    return [(_encoder(row), row) for rows in parts for row in rows]
+
+
+def _encoder(row: dict[str, Any]) -> str:
+    return f"{row['encoder']['layers']} layers of {row['encoder']['width']:,}"
+
+
+def _seconds(row: dict[str, Any], name: str) -> dict[str, list[float]]:
+    """Return the seconds of every run of a parser, by part; an encoder that ran once counts for all runs."""
+    encoder, after = (row["parsers"][name][part]["seconds"] for part in ("encoder", "after the encoder"))
+    encoders = encoder if len(encoder) == len(after) else encoder * len(after)
+    whole = [one + other for one, other in zip(encoders, after, strict=True)]
+    return {"encoder": encoder, "after the encoder": after, "whole parser": whole}
+
+
+def _peak(figures: dict[str, Any], part: str) -> float:
+    after = float(figures["after the encoder"]["peak MB"])
+    return max(float(figures["encoder"]["peak MB"]), figures["vectors MB"] + after) if part == "whole parser" else after
+
+
+def _mean_rate(rates: list[float]) -> str:
+    mean, digits = statistics.mean(rates), 0 if statistics.mean(rates) >= 100 else 2
+    return f"{mean:,.{digits}f} ± {statistics.stdev(rates) if len(rates) > 1 else 0:,.{digits}f}"
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return " or ".join(str(number) for number in sorted(set(numbers), reverse=True))
 
 
 def install() -> str:
@@ -642,6 +743,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     "speed": speed,
     "threads": threads,
     "efficiency": efficiency,
+    "proportions": proportions,
+    "growth": growth,
     "install": install,
     "corpora": corpora,
     "calibration": calibration,
