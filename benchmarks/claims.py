@@ -39,7 +39,7 @@ from hexatagger.parsing.write import write
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from hexatagger.tags import is_legal
-from hexatagger.train.checkpoint import save_state
+from hexatagger.train.checkpoint import load_state, save_state
 from hexatagger.train.data import Example, encode
 from hexatagger.train.job import Job, train
 from hexatagger.train.loop import Data
@@ -118,7 +118,7 @@ def learn(job: Job, side: str) -> float:
         return round(train(job, _show).seconds / 60, 1)
     if not (job.out / FINISHED).is_file():
         save_state(train_biaffine(job, _show), job.out / FINISHED)
-    return round(json.loads((job.out / FINISHED).read_text(encoding="utf-8"))["seconds"] / 60, 1)
+    return round(load_state(job.out / FINISHED).seconds / 60, 1)
 
 
 def _show(event: dict[str, Any]) -> None:

@@ -20,7 +20,6 @@ from efficiency import (
     after_hexatagger,
     baseline,
     enlarged,
-    exponent,
     keep_growth,
     load_base,
     make_batches,
@@ -151,9 +150,6 @@ def test_growth_keeps_what_was_measured_before() -> None:
     assert known["parts"] == {"whole": [1.5, 3.0]}
     assert known["exponents"] == {"whole": 1.0}
     assert keep_growth(known, "64", {"whole": [6.0]}, 1)["exponents"] == {"whole": 2.0}
-
-
-def test_exponents() -> None:
 
 
 def test_the_encoder_speed_for_ten_times_follows_from_the_parts() -> None:
