@@ -75,7 +75,7 @@ def test_without_changes_the_text_is_that_of_the_treebank() -> None:
     assert [re.sub(r"\s", "", line).split("|")[:-1] for line in PLAIN.split("#")[:-1]] == tokens
 
 
-@pytest.mark.parametrize("name", sorted(NOTHING))
+@pytest.mark.parametrize("name", sorted(NOTHING.keys() - {"attached"}))  # see its own test
 def test_every_change_keeps_the_sentences_and_labels_consistent(name: str) -> None:
     only: dict[str, Any] = {name: 1.0}
     for seed in range(20):
@@ -155,6 +155,16 @@ def test_addresses_are_one_token() -> None:
 def test_emoji_belong_to_the_sentence_before() -> None:
     for each in results(emoji=1):
         assert len(re.findall(r"\| ?(?:So\?)*So\|#", each)) == len(SENTENCES)
+
+
+def test_punctuation_is_attached_where_the_treebank_never_does_it() -> None:
+    apart = TEXT.replace("|.", " .").replace("|,", " ,")
+    source = material(apart)
+    [paragraph] = source.treebank.paragraphs
+    part = change(paragraph[: len(SENTENCES)], source, Changes(**NOTHING | {"attached": 1.0}), np.random.default_rng(0))
+    assert np.array_equal(part[1], changed()[1])  # the labels of the text in which punctuation touches its word
+    assert len(part[0]) == len(changed()[0])
+    assert results(attached=1.0) == [PLAIN] * 60  # this treebank does it already
 
 
 def test_characters() -> None:

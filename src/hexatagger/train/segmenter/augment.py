@@ -6,7 +6,7 @@ sentences, each with a certain probability (`Changes`):
 - layout: lines wrapped at some width (the raw text of UD is wrapped at 80 characters), one sentence per line, numbered
   and bulleted lists, sentences of different documents side by side;
 - sentences: other digits, other numbers, known and invented abbreviations, web and mail addresses in place of a word,
-  no final punctuation (headings), emoji at the end;
+  no final punctuation (headings), emoji at the end, punctuation without the space that the treebank puts before it;
 - characters: upper or lower case throughout, curly quotation marks, other dashes.
 
 What is put in is labelled as the treebank labels such things (`material`): "1/2" is one token or three, whichever is
@@ -56,6 +56,7 @@ class Changes:
     addresses: float = 0.03  # a word replaced by a web or mail address
     headings: float = 0.05  # no final punctuation, and a line break
     emoji: float = 0.02
+    attached: float = 0.5  # no space before punctuation, where the treebank has one
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -119,6 +120,8 @@ def _change_sentence(sentence: Tagged, material: Material, changes: Changes, ran
         sentence = _on_its_line(_without_point(sentence, material))
     if emoji < changes.emoji:
         sentence = _with_emoji(sentence, material, random)
+    if material.spaced.any() and random.random() < changes.attached:
+        sentence = _attached(sentence, material)
     return sentence
 
 
@@ -201,6 +204,15 @@ def _with_emoji(sentence: Tagged, material: Material, random: np.random.Generato
     before[-1, SENTENCE] = 0
     gap = _gap(SPACE if random.random() < 0.7 else OUTSIDE)
     return Tagged(*_join((sentence.ids, before), gap, (ids, labels)), sentence.space)
+
+
+def _attached(sentence: Tagged, material: Material) -> Tagged:
+    """Remove the space before every punctuation mark that the treebank writes with a space before it."""
+    ids = sentence.ids
+    marks = [start for start, stop in tokens(sentence) if stop - start == 1 and material.spaced[ids[start]]]
+    kept = np.ones(len(ids), np.bool_)
+    kept[[start - 1 for start in marks if start and ids[start - 1] == SPACE]] = False
+    return Tagged(ids[kept], sentence.labels[kept], sentence.space)
 
 
 def _without_point(sentence: Tagged, material: Material) -> Tagged:

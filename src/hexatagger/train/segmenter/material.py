@@ -23,7 +23,8 @@ _DRAWN = ("0123456789", "-–—")  # digits and dashes
 _QUOTES = "\"'"  # in Unicode, punctuation like the full stop
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _NAMES = ("example", "mail", "news")  # for treebanks without such letters
-_EVIDENCE = 5  # different abbreviations from which on a treebank is taken to have them
+_SPACED = 0.9  # share of a punctuation mark that has a space before it, from which on the treebank is taken to put one
+_EVIDENCE = 5  # different abbreviations, or places of a mark, from which on the treebank is taken to write so
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Material:
     digit: Flags  # for each id whether it is a digit
     letter: Flags
     point: Flags  # or punctuation other than brackets, dashes and quotation marks
+    spaced: Flags  # or such punctuation with a space before it nearly everywhere
     digits: Ids  # the ids of 0 to 9
     dashes: Ids
     numbers: list[Part]  # one of every shape: 9, 9.9, 9/9, …
@@ -68,6 +70,7 @@ def collect(treebank: Treebank) -> Material:
         digit=digit,
         letter=letter,
         point=point,
+        spaced=_spaced(sentences, point),
         digits=digits,
         dashes=dashes,
         numbers=_numbers(sentences, digit, letter),
@@ -76,6 +79,17 @@ def collect(treebank: Treebank) -> Material:
         forms=forms,
         names=[name for name in names if 2 < len(name) < 10 and set(name) <= _LETTERS] or list(_NAMES),
     )
+
+
+def _spaced(sentences: Sequence[Tagged], point: Flags) -> Flags:
+    """Say of every id whether it is punctuation that the treebank writes with a space before it."""
+    with_space, all_of_them = (np.zeros(len(point), np.int64) for _ in range(2))
+    for sentence in sentences:
+        for start, stop in tokens(sentence):
+            if start and stop - start == 1 and point[sentence.ids[start]]:
+                all_of_them[sentence.ids[start]] += 1
+                with_space[sentence.ids[start]] += sentence.ids[start - 1] == SPACE
+    return (all_of_them >= _EVIDENCE) & (with_space >= _SPACED * all_of_them)
 
 
 def tokens(sentence: Tagged) -> list[tuple[int, int]]:
