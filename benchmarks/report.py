@@ -221,9 +221,9 @@ def claims() -> str:
     budget = f"{result['epochs']} epochs, {seeds} seed{'s' * (seeds > 1)}"
     return (
         table(header, rows)
-        + f"\n{result['treebank']}, all of train, MiniLM, {budget}. Dev, gold words, CoNLL 2018. *Illegal*: sentences whose "
-        "best tags, chosen one by one, are no tree. *Words*: LAS by the length of sentences. *Arc*: share of gold arcs of "
-        f"a length that are found with their relation. `{result['command']}`\n"
+        + f"\n{result['treebank']}, all of train, MiniLM, {budget}. Dev, gold words, CoNLL 2018. *Illegal*: sentences "
+        "whose best tags, chosen one by one, are no tree. *Words*: LAS by the length of sentences. *Arc*: share of "
+        f"gold arcs of a length that are found with their relation. `{result['command']}`\n"
     )
 
 
