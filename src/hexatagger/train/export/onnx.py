@@ -42,8 +42,8 @@ from hexatagger.train.weights import Model, load_model
 
 OPSET = 20
 TOLERANCE = 1e-4  # largest allowed difference of a score in 32 bits from torch's, relative to scores beyond 1
-GREATEST_LOSS = 0.3  # largest loss of dev LAS that 8 bits may cause,
-FEWEST_LOST = 2  # or number of words, if dev is so small that this is more
+GREATEST_LOSS = 0.3  # largest loss of dev LAS that 8 bits may cause, more if dev is so small that this is noise:
+NOISE = 20.0  # divided by the square root of its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def export(
         if model.network.deprels is not None:
             (trial / DEPRELS).replace(folder / DEPRELS)
         if las is not None and las_int8 is not None:
-            allowed = max(GREATEST_LOSS, 100 * FEWEST_LOST / sum(map(len, dev)))
+            allowed = max(GREATEST_LOSS, NOISE / math.sqrt(sum(map(len, dev))))
             if las - las_int8 > allowed:
                 (folder / NETWORK_INT8).unlink(missing_ok=True)  # it may be of earlier weights
                 raise ConfigError(
