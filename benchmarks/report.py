@@ -724,12 +724,12 @@ def names() -> str:
         [f"`{code}` {row['name']}", *(_score(row[given]["LAS"]) for given in ("words", "text"))]
         for code, row in sorted(known.items())
     ]
-    height = -(-len(cells) // 3)
+    count, height = len({code.partition("-")[0] for code in known}), -(-len(cells) // 3)
     columns = [[*cells[start : start + height], *[["", "", ""]] * height][:height] for start in (0, height, 2 * height)]
     rows = [[*first, *second, *third] for first, second, third in zip(*columns, strict=True)]
     return (
         table(["language", "LAS", "from text"] * 3, rows)
-        + f"\n{len(cells)} languages. LAS on dev, given words and given raw text, in 8 bits. `{result['command']}`\n"
+        + f"\n{count} languages. LAS on dev, given words and given raw text, in 8 bits. `{result['command']}`\n"
     )
 
 
