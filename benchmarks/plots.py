@@ -121,10 +121,10 @@ def _point(row: dict[str, Any]) -> tuple[float, float]:
 
 
 def _layers() -> list[tuple[str, float, float]]:
-    """Return name, words/s and LAS of models with fewer layers than `en`."""
-    if not (RESULTS / "layers.json").exists():
+    """Return name, words/s and LAS of models with fewer layers than `en`; none beside an earlier `en`."""
+    english, las = _point(load("peers")["peers"]["hexatagger"])
+    if not (RESULTS / "layers.json").exists() or _earlier("LAS", las):
         return []
-    english, _ = _point(load("peers")["peers"]["hexatagger"])
     return [
         (f"{row['name']}, {row['layers'] or 'all'} layers", row["speed to en"] * english, row["LAS"])
         for row in load("layers")["models"]

@@ -95,6 +95,12 @@ def add_layers(folder: Path) -> None:
         {"name": "en-middle", "layers": 4, "LAS": 87.5, "speed to en": 1.4},
     ]
     (folder / "layers.json").write_text(json.dumps({"command": "python layers.py", "models": rows}), encoding="utf-8")
+    set_english(folder, results.load("peers")["peers"]["hexatagger"]["words"]["LAS"])
+
+
+def set_english(folder: Path, las: float) -> None:
+    """Give the present `en` another LAS."""
+    (folder / "model.json").write_text(json.dumps({"scores": {"words": {"LAS": las}}}), encoding="utf-8")
 
 
 def test_exponents_are_in_the_labels(invented: Path) -> None:
@@ -114,6 +120,8 @@ def test_models_with_fewer_layers_are_placed_relative_to_ours(invented: Path) ->
         labels = {text.get_text(): text.xy for text in axes.texts}
     assert [x / rate for x in line] == pytest.approx([1, 1.4, 1.8])
     assert labels["en-fast, 3 layers"] == pytest.approx((1.8 * rate, 86.5))
+    set_english(invented, 99.0)  # then the speeds are those of an earlier `en`
+    assert plots._layers() == []
 
 
 @pytest.mark.parametrize(("name", "metric"), [("speed", "LAS"), ("calibration", "UAS")])
