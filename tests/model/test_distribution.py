@@ -21,7 +21,8 @@ from installed import install, run_with
 from onnx_model import write_model
 
 FOLDERS = sorted(path.parent for path in (ROOT / "models").glob("*/config.json"))
-LARGEST = 3_000_000  # bytes of a model
+LARGEST = {"characters": 3_500_000}  # bytes of a model folder, by encoder; the aim is 3 MB
+LARGEST_PRETRAINED = 30_000_000
 
 
 def build(place: Path) -> Path:
@@ -89,7 +90,7 @@ def test_models_can_be_passed_on(folder: Path) -> None:
     card = read_card(folder)
     assert card is not None
     assert card.licence
-    assert card.language == folder.name
+    assert folder.name == card.language or folder.name.startswith(f"{card.language}-")
     assert {path.name for path in folder.iterdir()} <= set(RUNNING_FILES)
     assert (folder / "language.json").is_file()
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= LARGEST
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= LARGEST.get(card.encoder, LARGEST_PRETRAINED)
