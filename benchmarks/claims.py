@@ -69,12 +69,11 @@ head_rate = 2e-3
 warmup = 0.06
 precision = "bf16"
 """
-POINTERS = ["model.hidden=500", "model.pointers=300", "model.relations=pairs"]
 SIDES: dict[str, list[str]] = {
     "linear": ["model.relations=joint"],
     "bilstm": ["model.relations=joint", "model.lstm_layers=3", "model.lstm_width=400"],
     "hidden": ["model.hidden=500"],
-    "pointers": POINTERS,
+    "pointers": ["model.hidden=500", "model.pointers=300", "model.relations=pairs"],
     "legal": ["model.relations=joint", "training.loss=legal"],
     "biaffine": [],
 }

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hexatagger.formats.files import replacing
+from hexatagger.model.folder import write_file
 from results import RESULTS, ROOT, growth, load
 
 if TYPE_CHECKING:
@@ -432,8 +432,7 @@ def main() -> None:
         if made is None:
             path.unlink()
         else:
-            with replacing(path) as temporary:
-                temporary.write_text(made, encoding="utf-8")
+            write_file(path, made)
     if "--check" in sys.argv and stale:
         sys.exit(f"plots out of date: {', '.join(stale)}; run python benchmarks/plots.py")
 

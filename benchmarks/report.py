@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hexatagger.formats.files import replacing
+from hexatagger.model.folder import write_file
 from plots import PLOTS, markdown
 from results import RESULTS, ROOT, load
 from stale import can_tell, cheap_scripts, newer_commits, origins
@@ -813,8 +813,7 @@ def main() -> None:
         if made.replace(OLDER, "") != text.replace(OLDER, ""):
             stale.append(str(path.relative_to(ROOT)))
         if "--check" not in sys.argv and made != text:
-            with replacing(path) as temporary:
-                temporary.write_text(made, encoding="utf-8")
+            write_file(path, made)
     if "--check" in sys.argv and stale:
         sys.exit(f"figures out of date in {', '.join(stale)}: run python benchmarks/report.py")
 

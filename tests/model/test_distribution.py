@@ -16,13 +16,27 @@ pytest.importorskip("onnx", reason="writing networks needs the extra 'train'")
 from conftest import ROOT
 from hexatagger import __version__
 from hexatagger.model.card import Card, read_card, write_card
+from hexatagger.model.config import CHARACTERS
 from hexatagger.model.folder import RUNNING_FILES, read_folder
 from installed import install, run_with
 from onnx_model import write_model
 
 FOLDERS = sorted(path.parent for path in (ROOT / "models").glob("*/config.json"))
-LARGEST = {"characters": 3_500_000}  # bytes of a model folder, by encoder; the aim is 3 MB
+LARGEST = {CHARACTERS: 3_000_000}  # bytes of a model, by encoder
 LARGEST_PRETRAINED = 30_000_000
+TOO_LARGE = {
+    "ar",
+    "de",
+    "es",
+    "fr",
+    "he",
+    "it",
+    "ko",
+    "nl",
+    "pt",
+    "ru",
+    "uk",
+}  # by up to 14 percent; no other may be
 
 
 def build(place: Path) -> Path:
@@ -93,4 +107,12 @@ def test_models_can_be_passed_on(folder: Path) -> None:
     assert folder.name == card.language or folder.name.startswith(f"{card.language}-")
     assert {path.name for path in folder.iterdir()} <= set(RUNNING_FILES)
     assert (folder / "language.json").is_file()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_models_are_small(folder: Path, request: pytest.FixtureRequest) -> None:
+    if folder.name in TOO_LARGE:
+        request.applymarker(pytest.mark.xfail(strict=True, reason="the segmenter and the labels are not packed yet"))
+    card = read_card(folder)
+    assert card is not None
     assert sum(path.stat().st_size for path in folder.iterdir()) <= LARGEST.get(card.encoder, LARGEST_PRETRAINED)

@@ -41,6 +41,7 @@ def material(text: str = TEXT) -> Material:
 
 
 MATERIAL = material()
+APART = material(TEXT.replace("|.", " .").replace("|,", " ,"))  # a treebank with a space before punctuation
 
 
 def text_of(part: Part, *, marked: bool = False) -> str:
@@ -75,11 +76,13 @@ def test_without_changes_the_text_is_that_of_the_treebank() -> None:
     assert [re.sub(r"\s", "", line).split("|")[:-1] for line in PLAIN.split("#")[:-1]] == tokens
 
 
-@pytest.mark.parametrize("name", sorted(NOTHING.keys() - {"attached"}))  # see its own test
+@pytest.mark.parametrize("name", sorted(NOTHING))
 def test_every_change_keeps_the_sentences_and_labels_consistent(name: str) -> None:
     only: dict[str, Any] = {name: 1.0}
+    source = APART if name == "attached" else MATERIAL
+    plain = text_of(changed(source=source), marked=True)
     for seed in range(20):
-        ids, labels = changed(seed, **only)
+        ids, labels = changed(seed, source, **only)
         ends = labels[:, END] == 1
         assert ids.dtype == np.int32
         assert (labels[:, SENTENCE] == 1).sum() == len(SENTENCES)
@@ -87,10 +90,10 @@ def test_every_change_keeps_the_sentences_and_labels_consistent(name: str) -> No
         assert (labels[ids <= NEWLINE] == IGNORE).all()
         assert ((labels[:, [SENTENCE, MULTIWORD]] != IGNORE).all(axis=1) == ends).all()
         assert not (np.diff(np.flatnonzero(ids <= NEWLINE)) == 1).any()
-        again = changed(seed, **only)
+        again = changed(seed, source, **only)
         assert np.array_equal(ids, again[0])
         assert np.array_equal(labels, again[1])
-    assert any(found != PLAIN for found in results(**only))
+    assert any(found != plain for found in results(source, **only))
 
 
 def test_layout() -> None:
@@ -158,10 +161,7 @@ def test_emoji_belong_to_the_sentence_before() -> None:
 
 
 def test_punctuation_is_attached_where_the_treebank_never_does_it() -> None:
-    apart = TEXT.replace("|.", " .").replace("|,", " ,")
-    source = material(apart)
-    [paragraph] = source.treebank.paragraphs
-    part = change(paragraph[: len(SENTENCES)], source, Changes(**NOTHING | {"attached": 1.0}), np.random.default_rng(0))
+    part = changed(source=APART, attached=1.0)
     assert np.array_equal(part[1], changed()[1])  # the labels of the text in which punctuation touches its word
     assert len(part[0]) == len(changed()[0])
     assert results(attached=1.0) == [PLAIN] * 60  # this treebank does it already
