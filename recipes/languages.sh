@@ -57,6 +57,6 @@ if [[ $# == 0 ]]; then
   set -- "${codes[@]}"
 fi
 failed=0
-printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'make_model {}' || failed=1
+printf '%s\n' "$@" | xargs -P "${JOBS:-$(env -u OMP_NUM_THREADS nproc)}" -I{} bash -c 'make_model {}' || failed=1
 HEXATAGGER_MODELS=$root/models hexatagger models
 exit "$failed"

@@ -1,6 +1,7 @@
 """Given word vectors: the file is read as others write it, and training, parsing and export use what it has."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ pytest.importorskip("torch", reason="learning needs the extra 'train'")
 pytest.importorskip("onnx", reason="exporting needs the extra 'train'")
 pytest.importorskip("accelerate", reason="learning needs the extra 'train'")
 
+import torch
+
 import hexatagger
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
@@ -18,7 +21,8 @@ from hexatagger.model.config import Recipe
 from hexatagger.model.folder import read_folder
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.train.job import Job, train
-from hexatagger.train.vectors import read_vectors
+from hexatagger.train.network import Characters
+from hexatagger.train.vectors import compress, read_vectors, restore
 from hexatagger.train.weights import load_model
 from tiny import RECIPE, make_encoder, write_treebank
 
@@ -75,6 +79,37 @@ def test_broken_files(lines: list[str], message: str, tmp_path: Path) -> None:
         read_vectors(write_vectors(tmp_path / "a.vec", lines), words=9, width=3)
 
 
+def test_few_bytes_keep_most_of_many_vectors() -> None:
+    random = np.random.default_rng(0)
+    table = (random.normal(size=(3000, 24)) * np.linspace(2, 0.2, 24)).astype(np.float32)
+    lost = []
+    for size in (3, 6, 12):
+        codes, centres = compress(table, size)
+        assert codes.shape == (3000, size)
+        assert centres.shape == (256 * size, 24 // size)
+        lost.append(((restore(codes, centres) - table) ** 2).sum() / (table**2).sum())
+    assert lost[0] > lost[1] > lost[2]
+    assert lost[1] < 0.15
+
+
+def test_words_without_a_vector_get_nothing_from_the_table() -> None:
+    config = replace(Recipe.from_toml(RECIPE).model, vector_width=12, vector_bytes=4)
+    encoder = Characters(config, 2).eval()
+    encoder.centres.normal_()
+    pieces = torch.ones((1, 3, 2), dtype=torch.long)
+    mask, shapes = torch.ones((1, 3)), torch.zeros((1, 3), dtype=torch.long)
+    spans = torch.zeros((1, 3, 2), dtype=torch.long)
+    plain = encoder(pieces, mask, spans, shapes)
+    known = encoder(pieces, mask, spans, shapes, torch.tensor([[0, 1, 2]]))
+    assert torch.equal(known[:, 0], plain[:, 0])
+    assert not torch.allclose(known[:, 1], plain[:, 1])
+
+
+def test_the_width_is_a_multiple_of_the_bytes() -> None:
+    with pytest.raises(ConfigError, match=r"model.vector_width is 50: it must be a multiple of model.vector_bytes, 12"):
+        Recipe.from_toml(RECIPE).with_settings(["model.vector_width=50"])
+
+
 def make_job(folder: Path, vectors: Path, *settings: str, encoder: str = "characters") -> Job:
     recipe = Recipe.from_toml(RECIPE).with_encoder(encoder).with_settings(settings)
     treebank = write_treebank(folder)
@@ -87,15 +122,16 @@ def test_a_model_learns_with_vectors_and_runs_with_them(tmp_path: Path) -> None:
     lines = [f"{form} {' '.join(map(str, random.normal(size=20).round(3)))}" for form in ["zebra", *forms]]
     vectors = write_vectors(tmp_path / "a.vec.gz", lines)
     events: list[dict[str, Any]] = []
-    job = make_job(tmp_path, vectors, "model.vector_words=30", "model.vector_width=12")
+    job = make_job(tmp_path, vectors, "model.vector_words=30", "model.vector_width=12", "model.vector_bytes=4")
     assert train(job, events.append).best > 95
     assert not [event for event in events if event["event"] == "warning"]
     assert read_folder(job.out).labels.words.strings == ("zebra", *forms)[:30]
     assert "| word vectors | a.vec.gz |" in (job.out / "README.md").read_text(encoding="utf-8")
     gold = list(read_conllu(tmp_path / "tiny-1.conllu"))
-    table = load_model(job.out).network.get_buffer("encoder.known").numpy()
-    assert not table[0].any()
-    assert np.allclose(table[1:], read_vectors(vectors, words=30, width=12)[1])  # training does not change them
+    network = load_model(job.out).network
+    codes, centres = (network.get_buffer(f"encoder.{name}").numpy() for name in ("codes", "centres"))
+    given = read_vectors(vectors, words=30, width=12)[1]
+    assert np.allclose(restore(codes[1:], centres), given, atol=1e-6)  # training does not change them
     for precision in ("fp32", "int8"):
         parser = hexatagger.load(job.out, precision=precision)
         parsed = parser.parse_words([sentence.forms for sentence in gold])

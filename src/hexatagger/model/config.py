@@ -84,10 +84,12 @@ class ModelConfig:
     """Number of n-gram vectors; n-grams are hashed to them ("characters" only)."""
     char_grams: int = 6
     """Length of the longest n-grams, word boundaries included ("characters" only)."""
-    vector_words: int = 8000
+    vector_words: int = 16000
     """Number of words that keep a given vector: the first of the file (`train --vectors`, "characters" only)."""
     vector_width: int = 48
     """Width of these vectors in the model: the principal components of those in the file."""
+    vector_bytes: int = 12
+    """Bytes that each of these vectors takes; vector_width is a multiple of it."""
 
     @property
     def char_window(self) -> int:
@@ -109,7 +111,12 @@ class ModelConfig:
             "model", self, "layers", "pos_width", "lstm_width", "char_width", "char_grams", "pair_width", least=1
         )
         check_range("model", self, "char_buckets", least=2)
-        check_range("model", self, "vector_words", "vector_width", least=1)
+        check_range("model", self, "vector_words", "vector_width", "vector_bytes", least=1)
+        if self.vector_width % self.vector_bytes:
+            raise ConfigError(
+                f"model.vector_width is {self.vector_width}: it must be a multiple of model.vector_bytes, "
+                f"{self.vector_bytes}"
+            )
         check_range("model", self, "depth", "lstm_layers", "hidden", "pointers", "head_scores", "task_hidden")
         check_range("model", self, "dropout", "piece_dropout", most=0.99)
         if self.pointers and not self.hidden:

@@ -6,6 +6,7 @@ config.json        format version first, then the recipe, how words are cut into
 labels.json        the strings that are predicted
 tokenizer.json     tokenizer of a pretrained encoder
 lemmas.tsv.gz      the lemmas of the training set (see `lemmas`); optional
+words.txt.gz       the words that have a given vector, one per line; only of models trained with --vectors
 model.onnx         the network, and model.int8.onnx the same in 8 bits; one of them is enough
 deprels.onnx       the second network, which chooses deprels given the tree; only with relations = "tree"
 fits.json          which deprels go together (see `parsing.fit`); optional beside it
@@ -20,22 +21,24 @@ training.json      the history of a finished run
 log.jsonl, curve.png, .lock, checkpoint-N/
 """
 
+import gzip
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.files import reading, replacing
 from hexatagger.model.config import CHARACTERS, PieceConfig, Recipe
-from hexatagger.model.labels import Labels
-from hexatagger.model.lemmas import Lemmas
+from hexatagger.model.labels import Labels, LabelSet
+from hexatagger.model.lemmas import Lemmas, unpack
 from hexatagger.model.temperature import Temperature
 from hexatagger.model.values import build, checked, checking, parse_json
 
 FORMAT = 1  # version of the folder's format; a folder with a greater one was written by a newer hexatagger
 
-CONFIG, LABELS, TOKENIZER, LEMMAS = "config.json", "labels.json", "tokenizer.json", "lemmas.tsv.gz"
+CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
+LEMMAS, WORDS = "lemmas.tsv.gz", "words.txt.gz"
 NETWORK, NETWORK_INT8, DEPRELS, FITS = "model.onnx", "model.int8.onnx", "deprels.onnx", "fits.json"
 SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
 LANGUAGE, CARD, README = "language.json", "card.json", "README.md"
@@ -45,7 +48,7 @@ LOCK, CHECKPOINT = ".lock", "checkpoint-"
 NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWORK_INT8,)}
 """The files of the network by precision, the preferred one first."""
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
-PARSING_FILES = (CONFIG, LABELS, TOKENIZER, LEMMAS, NETWORK, NETWORK_INT8, DEPRELS, FITS, *SEGMENTER_FILES)
+PARSING_FILES = (CONFIG, LABELS, TOKENIZER, LEMMAS, WORDS, NETWORK, NETWORK_INT8, DEPRELS, FITS, *SEGMENTER_FILES)
 """All files that the result of parsing depends on."""
 RUNNING_FILES = (*PARSING_FILES, LANGUAGE, CARD, README)  # all files that go along when a model is passed on
 
@@ -79,6 +82,8 @@ def read_folder(path: str | Path) -> ModelFolder:
         message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer one"
         raise FormatError(message, source=source)
     labels = Labels.from_json(read_file(place / LABELS), source=str(place / LABELS))
+    if (place / WORDS).is_file():
+        labels = replace(labels, words=_read_words(place / WORDS))
     with checking(source):
         recipe = Recipe.from_dict({key: values[key] for key in ("model", "training", "card") if key in values})
         pretrained = recipe.model.encoder != CHARACTERS
@@ -100,6 +105,8 @@ def write_folder(model: ModelFolder) -> None:
     described = {"pieces": pieces, "encoder": model.encoder_config}
     write_json(model.path / CONFIG, {"format": FORMAT, **model.recipe.portable().to_dict(), **described})
     write_file(model.path / LABELS, model.labels.to_json())
+    if len(model.labels.words):
+        _write_words(model.path / WORDS, model.labels.words)
     if model.tokenizer is not None:
         write_file(model.path / TOKENIZER, model.tokenizer)
     if model.lemmas is not None:
@@ -146,6 +153,21 @@ def write_lemmas(folder: Path, lemmas: Lemmas) -> None:
     """Write the lemmas of a training set into a model folder, in place of any that are there."""
     with replacing(folder / LEMMAS) as temporary:
         temporary.write_bytes(lemmas.data)
+
+
+def _read_words(path: Path) -> LabelSet:
+    """Read the words that have a given vector."""
+    with reading(str(path)):
+        data = path.read_bytes()
+    words = unpack(data, str(path)).removesuffix("\n").split("\n")
+    with checking(str(path)):
+        return LabelSet(words)
+
+
+def _write_words(path: Path, words: LabelSet) -> None:
+    """Write the words that have a given vector."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(gzip.compress("".join(f"{word}\n" for word in words).encode("utf-8"), mtime=0))
 
 
 def read_file(path: Path) -> str:

@@ -97,10 +97,11 @@ class Labels:
         return [split_mark(string)[0] in self.roots for string in self.relations]
 
     def to_json(self) -> str:
-        """Write as JSON, one set per line."""
+        """Write as JSON, one set per line; words with a given vector have a file of their own."""
         sets: dict[str, Any] = {"relations": self.relations.strings, "roots": sorted(self.roots)}
         sets |= {"marks": self.marks.strings, "pos": self.pos.strings}
-        sets |= {name: each.strings for name in ("words", "treebanks") if len(each := getattr(self, name))}
+        if len(self.treebanks):
+            sets["treebanks"] = self.treebanks.strings
         sets |= {f"task.{name}": labels.strings for name, labels in self.tasks.items()}
         lines = (f"{json.dumps(name)}: {json.dumps(strings, ensure_ascii=False)}" for name, strings in sets.items())
         return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -123,5 +124,6 @@ class Labels:
                     raise ConfigError(f"label set 'task.lemma' has {script!r}, not a lemma script") from None
         sets = {name: LabelSet(strings) for name, strings in values.items()}
         tasks = {name.removeprefix("task."): each for name, each in sets.items() if name.startswith("task.")}
-        words, treebanks = (sets.get(name, LabelSet([])) for name in ("words", "treebanks"))
-        return cls(sets["relations"], sets["marks"], frozenset(values["roots"]), tasks, sets["pos"], words, treebanks)
+        treebanks = sets.get("treebanks", LabelSet([]))
+        roots = frozenset(values["roots"])
+        return cls(sets["relations"], sets["marks"], roots, tasks, sets["pos"], treebanks=treebanks)

@@ -90,7 +90,7 @@ class Lemmas:
     def _lines(self) -> dict[str, list[tuple[int, str]]]:
         """The lines of the table with their numbers, by UPOS."""
         found: dict[str, list[tuple[int, str]]] = {}
-        text = _unpack(self.data, self._source)
+        text = unpack(self.data, self._source)
         # subtle: `splitlines` would also split at characters that forms may contain
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
             kind, *fields = line.split("\t", 2)
@@ -359,8 +359,8 @@ def _most_frequent(counts: Counter[str]) -> str:
     return min(counts, key=lambda string: (-counts[string], string))
 
 
-def _unpack(data: bytes, source: str) -> str:
-    """Unpack the content of a file."""
+def unpack(data: bytes, source: str) -> str:
+    """Unpack the content of a file of a model folder."""
     unpacker = zlib.decompressobj(wbits=31)
     with reading(source):
         text = unpacker.decompress(data, _LARGEST)

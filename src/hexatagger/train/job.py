@@ -36,7 +36,7 @@ from hexatagger.train.labels import read_label_folder, read_labels, teach
 from hexatagger.train.loop import Data, Report, fit, make_accelerator
 from hexatagger.train.network import Network, head_sizes
 from hexatagger.train.segmenter.loop import train_segmenter
-from hexatagger.train.vectors import read_vectors
+from hexatagger.train.vectors import compress, read_vectors
 from hexatagger.train.weights import Model
 
 _LOGGED = 50  # steps per line of log.jsonl
@@ -137,7 +137,9 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     if recipe.model.encoder == CHARACTERS:
         model = Model(job.out, recipe, labels, network=Network(recipe.model, labels))
         if table is not None:
-            model.network.get_buffer("encoder.known")[1:] = torch.from_numpy(table)
+            codes, centres = compress(table, recipe.model.vector_bytes)
+            model.network.get_buffer("encoder.codes")[1:] = torch.from_numpy(codes)
+            model.network.get_buffer("encoder.centres")[:] = torch.from_numpy(centres)
     else:
         encoder = load_encoder(recipe.model.encoder, depth=recipe.model.depth)
         network = Network(recipe.model, labels, encoder.module)

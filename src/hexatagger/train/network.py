@@ -25,6 +25,7 @@ from hexatagger.parsing.pieces import SHAPES
 from hexatagger.train.deprels import Deprels
 from hexatagger.train.pointers import PAIRS, HiddenLayer, Pairs, Pointer, Pointers, marginal_relations
 from hexatagger.train.tasks import Attributes, TaskLayer
+from hexatagger.train.vectors import CENTRES
 from hexatagger.tree import fits_head
 
 JOINT = "joint"  # name of the projection to leaf tags joined with relations: column = leaf tag · relations + relation
@@ -267,10 +268,11 @@ def pool(hidden: Tensor, spans: Tensor, how: str) -> Tensor:
 class Characters(nn.Module):
     """Word vectors from character n-grams, learnt from the treebank alone; meant to be below a BiLSTM.
 
-    Some words may have a given vector too (`train --vectors`), which stays as it is.
+    Some words may have a given vector too (`train --vectors`), which stays as it is (see `vectors.compress`).
     """
 
-    known: Tensor
+    codes: Tensor
+    centres: Tensor
 
     def __init__(self, config: ModelConfig, words: int = 0) -> None:
         super().__init__()
@@ -285,7 +287,9 @@ class Characters(nn.Module):
         )
         self.norm = nn.LayerNorm(width)
         if words:
-            self.register_buffer("known", torch.zeros(1 + words, config.vector_width))  # the first: no given vector
+            size, width_of_part = config.vector_bytes, config.vector_width // config.vector_bytes
+            self.register_buffer("codes", torch.zeros(1 + words, size, dtype=torch.uint8))  # the first: no given vector
+            self.register_buffer("centres", torch.zeros(size * CENTRES, width_of_part))
             self.from_known = nn.Linear(config.vector_width, width, bias=False)
 
     def forward(
@@ -309,7 +313,10 @@ class Characters(nn.Module):
         if known is not None:
             if self.training:  # as for words without one
                 known = known * (torch.rand_like(present[..., 0]) >= self.word_dropout)
-            vectors = vectors + self.from_known(functional.embedding(known, self.known))
+            size = self.codes.shape[-1]
+            parts = functional.embedding(known, self.codes).long() + CENTRES * torch.arange(size, device=known.device)
+            given = functional.embedding(parts, self.centres).transpose(2, 3).flatten(2)
+            vectors = vectors + self.from_known(given) * (known > 0).to(given.dtype).unsqueeze(-1)
         return cast("Tensor", self.norm(vectors + self.hidden(vectors)))
 
 

@@ -1,8 +1,9 @@
 """Given word vectors, as an input beside the n-grams of the encoder "characters" (an extension of ours).
 
 Read from the usual text format, as fastText and GloVe publish it: a word and its numbers per line, the most frequent
-word first, with or without a first line of two counts. Only the first words are kept, and only the directions in which
-their vectors differ most (principal components), so that a model stays small.
+word first, with or without a first line of two counts. So that a model stays small, only the first words are kept, and
+only the directions in which their vectors differ most (principal components). Product quantisation (Jégou, Douze and
+Schmid, 2011) then stores a vector as a few bytes, each the number of one of 256 centres.
 """
 
 from pathlib import Path
@@ -14,6 +15,10 @@ from hexatagger.errors import FormatError
 from hexatagger.formats.files import name_of, read_lines
 
 Table = NDArray[np.float32]
+Codes = NDArray[np.uint8]
+
+CENTRES = 256  # what a byte can number
+_ROUNDS = 15  # of k-means
 
 
 def read_vectors(path: Path, *, words: int, width: int) -> tuple[list[str], Table]:
@@ -53,3 +58,41 @@ def _principal(table: Table, width: int) -> Table:
     kept = centred @ directions[:, ::-1][:, :width]
     kept /= max(float(np.sqrt((kept**2).mean())), 1e-8)
     return np.pad(kept, ((0, 0), (0, width - kept.shape[1]))).astype(np.float32)
+
+
+def compress(table: Table, size: int) -> tuple[Codes, Table]:
+    """Write vectors (words, width) as codes (words, size) and centres (size · 256, width / size).
+
+    Part p of a vector has the directions p, p + size, p + 2 · size …, so that all parts vary about as much. Byte p of a
+    word's code is the number of the centre that is nearest to this part. `restore` is the inverse, but for the loss.
+
+    >>> codes, centres = compress(np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.float32), 2)
+    >>> codes.shape, centres.shape, restore(codes, centres).tolist()
+    ((2, 2), (512, 2), [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]])
+    """
+    random = np.random.default_rng(1)
+    codes = np.zeros((len(table), size), np.uint8)
+    centres = np.zeros((size, CENTRES, table.shape[1] // size), np.float32)
+    for part in range(size):
+        points = np.ascontiguousarray(table[:, part::size])
+        found = points[random.permutation(len(points))[:CENTRES]]
+        for _ in range(_ROUNDS):
+            nearest = _nearest(points, found)
+            total, count = np.zeros_like(found), np.bincount(nearest, minlength=len(found))
+            np.add.at(total, nearest, points)
+            used = count > 0  # a centre that lost all its points stays where it is
+            found[used] = total[used] / count[used, None]
+        codes[:, part], centres[part, : len(found)] = _nearest(points, found), found
+    return codes, centres.reshape(size * CENTRES, -1)
+
+
+def restore(codes: Codes, centres: Table) -> Table:
+    """Return the vectors that `compress` wrote."""
+    parts: Table = centres[codes + CENTRES * np.arange(codes.shape[1])]  # (words, size, width / size)
+    return parts.transpose(0, 2, 1).reshape(len(codes), -1)
+
+
+def _nearest(points: Table, centres: Table) -> NDArray[np.int64]:
+    """Return the number of the centre that is nearest to each point."""
+    distances: Table = (centres**2).sum(1) - 2 * points @ centres.T  # without the square of the point
+    return distances.argmin(1)

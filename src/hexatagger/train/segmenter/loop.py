@@ -21,6 +21,7 @@ from hexatagger.segment.alphabet import REACH, mark_breaks
 from hexatagger.segment.multiword import learn_rewrites
 from hexatagger.segment.segmenter import END, Segmenter, to_json
 from hexatagger.sentence import Sentence
+from hexatagger.train.export.int8 import store
 from hexatagger.train.loop import Report
 from hexatagger.train.segmenter.data import IGNORE, Treebank, read_treebank, usable
 from hexatagger.train.segmenter.material import collect
@@ -55,9 +56,11 @@ def train_segmenter(
     network = CharacterTagger(config, treebank.category)
     best, settings, best_scores = b"", treebank.settings, dict[str, float]()
     for epoch in _fit(network, treebank, config, tell):
-        graph = to_onnx(network)
-        session = open_session(graph, source=SEGMENTER_NETWORK)
+        whole = to_onnx(network)
+        session = open_session(whole.SerializeToString(), source=SEGMENTER_NETWORK)
         _check_parity(network, Segmenter(session, treebank.settings, rewrites))
+        graph = store(whole).SerializeToString()
+        session = open_session(graph, source=SEGMENTER_NETWORK)
         tried = []
         for threshold in _THRESHOLDS:
             changed = replace(treebank.settings, threshold=threshold)

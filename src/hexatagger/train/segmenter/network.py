@@ -82,8 +82,8 @@ class CharacterTagger(nn.Module):
         return cast("Tensor", self.scores(self.dropout(vectors))).transpose(1, 2)
 
 
-def to_onnx(network: CharacterTagger) -> bytes:
-    """Return the network as an ONNX file: ids (batch, length) → scores (batch, length, 4).
+def to_onnx(network: CharacterTagger) -> onnx.ModelProto:
+    """Return the network as an ONNX graph: ids (batch, length) → scores (batch, length, 4).
 
     The first and last `radius` scores of a row are meaningless.
     """
@@ -119,4 +119,4 @@ def to_onnx(network: CharacterTagger) -> bytes:
     graph = helper.make_graph(nodes, "segmenter", [ids], [scores], tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.checker.check_model(model)
-    return cast("bytes", model.SerializeToString())
+    return model
