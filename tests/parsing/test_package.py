@@ -10,7 +10,9 @@ import pytest
 
 pytest.importorskip("onnx", reason="making a model needs the extra [train]")
 
+from hexatagger.errors import FormatError
 from hexatagger.formats.files import temporary_folder
+from hexatagger.model.folder import read_folder
 from hexatagger.parsing.package import package
 from onnx_model import write_model
 
@@ -39,7 +41,11 @@ def test_a_package_that_is_stopped_midway(data: Path, tmp_path: Path, stop: sign
     assert len(left) == (1 if stop == signal.SIGKILL else 0), left
     package(model, out, precision="fp32")
     assert names(out.parent) == [out.name]
-    assert names(out) == names(model)
+    assert names(out) == [{"labels.json": "labels.json.gz"}.get(name, name) for name in names(model)]
+    assert read_folder(out).labels == read_folder(model).labels
+    (out / "labels.json.gz").write_bytes((out / "labels.json.gz").read_bytes()[:-9])
+    with pytest.raises(FormatError, match=r"labels\.json\.gz: is cut off or too large"):
+        read_folder(out)
 
 
 def test_a_package_that_is_being_made_stays(tmp_path: Path) -> None:

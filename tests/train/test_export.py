@@ -17,10 +17,11 @@ from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.conllu import read_conllu
 from hexatagger.model.config import ModelConfig, Recipe
 from hexatagger.model.folder import write_folder
+from hexatagger.model.onnx import open_session
 from hexatagger.sentence import Sentence
 from hexatagger.train.data import collect_labels, encode
 from hexatagger.train.deprels import Deprels
-from hexatagger.train.export.int8 import quantize
+from hexatagger.train.export.int8 import quantize, store
 from hexatagger.train.export.onnx import check_parity, deprels_to_onnx, export, to_onnx
 from hexatagger.train.network import Network
 from hexatagger.train.weights import Model, save_weights
@@ -167,3 +168,41 @@ def test_an_lstm_is_stored_in_8_bits(gold: list[Sentence], tmp_path: Path) -> No
         assert {name: each.tolist() for name, each in alone.tasks.items()} == {
             name: each.tolist() for name, each in near.tasks.items()
         }
+
+
+def run(model: onnx.ModelProto, values: np.ndarray) -> np.ndarray:
+    session = open_session(model.SerializeToString(), source="test")
+    (found,) = session.run(None, {"x": values})
+    return np.asarray(found)
+
+
+def single(kind: str, matrix: np.ndarray, shape: list[int | str]) -> onnx.ModelProto:
+    """Return the network x → kind(x, matrix)."""
+    inputs = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)
+    outputs = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None] * len(shape))
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node(kind, ["x", "matrix"], ["y"])], "single", [inputs], [outputs],
+        [onnx.numpy_helper.from_array(matrix, "matrix")],
+    )  # fmt: skip
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10)
+
+
+@pytest.mark.parametrize("columns", [64, 101])
+def test_zeros_and_ones_take_a_bit_and_stay_exact(columns: int) -> None:
+    random = np.random.default_rng(1)
+    matrix = (random.random((80, columns)) < 0.1).astype(np.float32)
+    whole = single("MatMul", matrix, ["rows", 80])
+    small = quantize(whole)
+    values = random.normal(size=(3, 80)).astype(np.float32)
+    assert (run(whole, values) == run(small, values)).all()
+    assert len(small.SerializeToString()) < len(whole.SerializeToString()) / 8
+
+
+def test_a_stored_convolution_is_a_quarter_of_its_size() -> None:
+    random = np.random.default_rng(1)
+    whole = single("Conv", random.normal(size=(48, 48, 1, 5)).astype(np.float32), ["rows", 48, 1, "length"])
+    small = store(whole)
+    values = random.normal(size=(2, 48, 1, 30)).astype(np.float32)
+    exact, near = run(whole, values), run(small, values)
+    assert abs(exact - near).max() < 0.02 * abs(exact).max()
+    assert len(small.SerializeToString()) < 0.27 * len(whole.SerializeToString())

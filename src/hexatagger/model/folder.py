@@ -3,7 +3,7 @@
 What running needs:
 config.json        format version first, then the recipe, how words are cut into pieces, the encoder's own
                    configuration and the temperatures of probabilities
-labels.json        the strings that are predicted
+labels.json        the strings that are predicted; a package has them as labels.json.gz
 tokenizer.json     tokenizer of a pretrained encoder
 lemmas.tsv.gz      the lemmas of the training set (see `lemmas`); optional
 words.txt.gz       the words that have a given vector, one per line; only of models trained with --vectors
@@ -38,7 +38,7 @@ from hexatagger.model.values import build, checked, checking, parse_json
 FORMAT = 1  # version of the folder's format; a folder with a greater one was written by a newer hexatagger
 
 CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
-LEMMAS, WORDS = "lemmas.tsv.gz", "words.txt.gz"
+LABELS_PACKED, LEMMAS, WORDS = "labels.json.gz", "lemmas.tsv.gz", "words.txt.gz"
 NETWORK, NETWORK_INT8, DEPRELS, FITS = "model.onnx", "model.int8.onnx", "deprels.onnx", "fits.json"
 SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
 LANGUAGE, CARD, README = "language.json", "card.json", "README.md"
@@ -48,7 +48,19 @@ LOCK, CHECKPOINT = ".lock", "checkpoint-"
 NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWORK_INT8,)}
 """The files of the network by precision, the preferred one first."""
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
-PARSING_FILES = (CONFIG, LABELS, TOKENIZER, LEMMAS, WORDS, NETWORK, NETWORK_INT8, DEPRELS, FITS, *SEGMENTER_FILES)
+PARSING_FILES = (
+    CONFIG,
+    LABELS,
+    LABELS_PACKED,
+    TOKENIZER,
+    LEMMAS,
+    WORDS,
+    NETWORK,
+    NETWORK_INT8,
+    DEPRELS,
+    FITS,
+    *SEGMENTER_FILES,
+)
 """All files that the result of parsing depends on."""
 RUNNING_FILES = (*PARSING_FILES, LANGUAGE, CARD, README)  # all files that go along when a model is passed on
 
@@ -81,7 +93,7 @@ def read_folder(path: str | Path) -> ModelFolder:
     if version > FORMAT:
         message = f"format {version} is newer than this hexatagger knows ({FORMAT}): install a newer one"
         raise FormatError(message, source=source)
-    labels = Labels.from_json(read_file(place / LABELS), source=str(place / LABELS))
+    labels = _read_labels(place)
     if (place / WORDS).is_file():
         labels = replace(labels, words=_read_words(place / WORDS))
     with checking(source):
@@ -106,7 +118,7 @@ def write_folder(model: ModelFolder) -> None:
     write_json(model.path / CONFIG, {"format": FORMAT, **model.recipe.portable().to_dict(), **described})
     write_file(model.path / LABELS, model.labels.to_json())
     if len(model.labels.words):
-        _write_words(model.path / WORDS, model.labels.words)
+        _write_packed(model.path / WORDS, "".join(f"{word}\n" for word in model.labels.words))
     if model.tokenizer is not None:
         write_file(model.path / TOKENIZER, model.tokenizer)
     if model.lemmas is not None:
@@ -155,19 +167,38 @@ def write_lemmas(folder: Path, lemmas: Lemmas) -> None:
         temporary.write_bytes(lemmas.data)
 
 
+def _read_labels(folder: Path) -> Labels:
+    """Read the strings that are predicted, packed or not."""
+    if not (folder / LABELS).exists() and (path := folder / LABELS_PACKED).is_file():
+        return Labels.from_json(_read_packed(path), source=str(path))
+    return Labels.from_json(read_file(folder / LABELS), source=str(folder / LABELS))
+
+
+def pack_labels(folder: Path) -> None:
+    """Pack labels.json, to a tenth of its size where features or lemmas are many."""
+    if (folder / LABELS).is_file():
+        _write_packed(folder / LABELS_PACKED, read_file(folder / LABELS))
+        (folder / LABELS).unlink()
+
+
 def _read_words(path: Path) -> LabelSet:
     """Read the words that have a given vector."""
-    with reading(str(path)):
-        data = path.read_bytes()
-    words = unpack(data, str(path)).removesuffix("\n").split("\n")
+    words = _read_packed(path).removesuffix("\n").split("\n")
     with checking(str(path)):
         return LabelSet(words)
 
 
-def _write_words(path: Path, words: LabelSet) -> None:
-    """Write the words that have a given vector."""
+def _read_packed(path: Path) -> str:
+    """Read a packed text file of a model folder."""
+    with reading(str(path)):
+        data = path.read_bytes()
+    return unpack(data, str(path))
+
+
+def _write_packed(path: Path, text: str) -> None:
+    """Write a packed text file; it appears whole or not at all, and is the same whenever it is written."""
     with replacing(path) as temporary:
-        temporary.write_bytes(gzip.compress("".join(f"{word}\n" for word in words).encode("utf-8"), mtime=0))
+        temporary.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
 
 
 def read_file(path: Path) -> str:

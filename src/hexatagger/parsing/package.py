@@ -18,6 +18,7 @@ from hexatagger.model.folder import (
     SEGMENTER_FILES,
     check_links,
     has_segmenter,
+    pack_labels,
     read_folder,
     write_lemmas,
 )
@@ -66,6 +67,7 @@ def package(
             origin = segmented if name in SEGMENTER_FILES else source
             if (origin / name).is_file() and name not in set(_NETWORK.values()) - {network}:
                 shutil.copyfile(origin / name, trial / name)
+        pack_labels(trial)
         read = read_folder(trial)
         config = read.recipe.model
         if train and "lemma" in config.tasks:

@@ -95,4 +95,5 @@ def restore(codes: Codes, centres: Table) -> Table:
 def _nearest(points: Table, centres: Table) -> NDArray[np.int64]:
     """Return the number of the centre that is nearest to each point."""
     distances: Table = (centres**2).sum(1) - 2 * points @ centres.T  # without the square of the point
-    return distances.argmin(1)
+    found: NDArray[np.int64] = distances.argmin(1)
+    return found

