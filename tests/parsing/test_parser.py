@@ -528,7 +528,7 @@ def test_a_package_holds_what_running_needs(model: Path, treebank: Path, tmp_pat
         "README.md",
         "card.json",
         "config.json",
-        "labels.json",
+        "labels.json.gz",
         "lemmas.tsv.gz",
         "model.int8.onnx",
         "tokenizer.json",
