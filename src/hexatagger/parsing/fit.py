@@ -98,20 +98,20 @@ def fit_deprels(scores: Costs, heads: Numbers, upos: Numbers, fits: Fits) -> Num
     chosen: Numbers = base.argmax(1)
     children, parents = np.flatnonzero(below), heads[below] - 1
     order = np.argsort(parents, kind="stable")
-    for _ in range(_ROUNDS):
-        total = base.copy()
-        total[children] += WEIGHT * fits.above.T[chosen[parents]]
-        counts = np.zeros((len(scores), scores.shape[1]), np.float32)
-        np.add.at(counts, (parents, chosen[children]), 1.0)
-        total += WEIGHT * counts @ fits.above
-        beside = counts[parents]
-        beside[np.arange(len(children)), chosen[children]] -= 1.0
-        total[children] += WEIGHT * beside @ fits.beside
+    children, parents = children[order], parents[order]  # those of one head are beside each other
+    first = np.flatnonzero(np.concatenate([parents[:1] >= 0, parents[1:] != parents[:-1]]))
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(parents))))
+    above, beside = WEIGHT * fits.above, WEIGHT * fits.beside
+    for _ in range(_ROUNDS if len(children) else 0):
+        total, own = base.copy(), chosen[children]
+        total[children] += above.T[chosen[parents]]
+        # subtle: sums of rows, not a product of matrices: for that, numpy starts threads that take the other cores
+        total[parents[first]] += np.add.reduceat(above[own], first)
+        total[children] += np.add.reduceat(beside[own], first)[group] - beside[own]
         best = total.argmax(1)
         gain = (total[places, best] - total[places, chosen])[children]
-        ranked = order[np.lexsort((-gain[order], parents[order]))]
-        heads_of = parents[ranked]
-        leading = ranked[np.concatenate([[True], heads_of[1:] != heads_of[:-1]])] if len(ranked) else ranked
+        ranked = np.lexsort((-gain, group))
+        leading = ranked[first]
         changed = children[leading[gain[leading] > _LEAST]]
         if not len(changed):
             break
