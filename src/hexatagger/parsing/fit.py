@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from hexatagger.errors import FormatError
 from hexatagger.model.folder import read_json, write_json
 from hexatagger.model.labels import MISSING, Labels
-from hexatagger.model.values import checked, checking
 from hexatagger.parsing.pieces import Numbers
 from hexatagger.sentence import Sentence
 from hexatagger.tags import Scheme, lift
@@ -132,9 +131,11 @@ def read_fits(path: Path, labels: Labels) -> Fits:
     shapes = {"word": tags, "arc": 2 * tags + 1, "above": deprels, "beside": deprels}
     found = {}
     for name, width in shapes.items():
-        with checking(str(path)):
-            rows = checked(values.get(name), tuple[tuple[int, ...], ...], name)
-        if len(rows) != deprels or {len(row) for row in rows} != {width}:
-            raise FormatError(f"'{name}' is not a table of {deprels} by {width} numbers", source=str(path))
-        found[name] = np.asarray(np.array(rows) / _UNIT, np.float32)
+        try:
+            table = np.array(values.get(name))
+        except ValueError:  # rows of different lengths
+            table = np.empty(0)
+        if table.dtype.kind != "i" or table.shape != (deprels, width):
+            raise FormatError(f"'{name}' is not a table of {deprels} by {width} whole numbers", source=str(path))
+        found[name] = np.asarray(table / _UNIT, np.float32)
     return Fits(**found)
