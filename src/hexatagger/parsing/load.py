@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -11,6 +11,7 @@ from hexatagger.errors import check_choice
 from hexatagger.model.folder import DEPRELS, network_file, read_folder
 from hexatagger.model.onnx import open_session, runtime
 from hexatagger.model.registry import EMBEDDED, find_elsewhere, find_model
+from hexatagger.model.threads import Threads
 from hexatagger.parsing.options import Origin, Precision
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ def load(
     Runtime, for example `["CUDAExecutionProvider", "CPUExecutionProvider"]`.
     """
     check_choice("precision", precision, get_args(Precision))
-    path = find_model(model)
+    path, several = find_model(model), Threads(threads)
     runtime()  # imported here, so that two threads never wait for the modules of each other
+    opened = partial(open_session, threads=several.count, providers=providers)
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(lambda: open_session(network_file(path, precision), providers=providers))
+        session = pool.submit(lambda: opened(network_file(path, precision)))
         from hexatagger.parsing.network import OnnxNetwork
         from hexatagger.parsing.parser import Parser
         from hexatagger.parsing.pieces import make_cutter
@@ -42,7 +44,7 @@ def load(
         folder = read_folder(path)
         cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config, folder.labels.words)
     second = open_session(path / DEPRELS) if folder.recipe.model.relations == "tree" else None
-    network = OnnxNetwork(folder, session.result(), cutter, second, threads=threads)
+    network = OnnxNetwork(folder, session.result(), cutter, second, threads=several)
     changed = max(file.stat().st_mtime_ns for file in path.iterdir())
     return Parser(network, Origin(find_elsewhere(model), precision, threads, tuple(providers or ()), changed))
 

@@ -46,7 +46,7 @@ class Started:
 class OnnxNetwork:
     """A session of ONNX Runtime, with what turns sentences into its inputs and its outputs into Predictions.
 
-    `threads` is the number of threads that call it in one `predict`, all allowed cores by default.
+    `threads` are those that call it in one `predict`, one per allowed core by default.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class OnnxNetwork:
         cutter: Pieces | Grams,
         second: "InferenceSession | None" = None,
         *,
-        threads: int | None = None,
+        threads: Threads | None = None,
     ) -> None:
         self.folder, self.config, self.labels = folder, folder.recipe.model, folder.labels
-        self.threads = Threads(threads)
+        self.threads = threads or Threads()
         self._fits = read_fits(folder.path / FITS, folder.labels) if (folder.path / FITS).is_file() else None
         self._session, self._cutter, self._deprels = session, cutter, second
         self._inputs = [each.name for each in session.get_inputs()]

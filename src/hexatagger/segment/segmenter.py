@@ -90,8 +90,8 @@ class Segmenter:
             message = f"cannot be read: {error.strerror}: the model was trained without a segmenter"
             raise FormatError(message, source=str(error.filename)) from None
         settings, rewrites = from_json(text, source=str(description))
-        session = open_session(model, providers=providers, source=str(network))
         shared = threads if isinstance(threads, Threads) else Threads(threads)
+        session = open_session(model, threads=shared.count, providers=providers, source=str(network))
         return cls(session, settings, rewrites, source=str(network), threads=shared)
 
     def segment(self, text: str, *, lines: bool = False) -> list[Sentence]:
