@@ -1,22 +1,26 @@
 """Compare hexatagger with other parsers: same train and dev of EWT, same machine, one run.
 
-python benchmarks/peers.py --work DIR --encoder MINILM [--only NAME]... [--minutes 60] [--train | --speed] [--part N]
+python benchmarks/peers.py --work DIR --encoder MINILM --characters MODEL [--only NAME]... [--minutes 60]
+                           [--train | --speed] [--brief] [--part N]
 
 Each peer has its own environment in DIR/NAME/venv and is trained with its documented defaults within the time limit.
 Its driver in `benchmarks/drivers/` runs in that environment. What is already in DIR is not installed or trained again.
 With --train, nothing is measured, and several trainings may run at once, one per core, for as many hours as there are
-cores. With --speed, only words/s are measured again. With --part, everything is tried on N sentences and a few
-steps, and nothing is saved.
+cores. With --speed, only words/s are measured again. With --speed --brief, peers whose trained model is gone are
+trained for a few steps: their words/s are measured, and their scores stay those of the earlier run. With --part,
+everything is tried on N sentences and a few steps, and nothing is saved.
 
 LAS, UAS     CoNLL 2018 on dev, from gold words and from raw text; a second root is attached to the first
-words/s      from gold words in memory to trees in memory, second time in the process, with 1 and with 2 threads (or
-             processes, where a peer has no threads); the best of two rounds in which all peers take turns
+words/s      from gold words in memory, and from raw text in memory, to trees in memory, second time in the process,
+             with 1 and with 2 threads (or processes, where a peer has no threads); the best of two rounds in which all
+             peers take turns
 peak         peak memory of the process with one thread, model included
 first tree   a whole process that loads the model and parses one sentence of five words, median of five
 installed    everything that `pip install` installed, without pip, and the part of it that only GPUs need
 
-The embedded model of hexatagger was not trained in this run: it was distilled from a larger model, also on text without
-trees, which the other parsers did not have.
+hexatagger has three models here. `en` and `en-fast` were not trained in this run: they were distilled from larger
+models, also on text without trees, which the other parsers did not have. MODEL is like the others:
+`recipes/language.toml` trained on the same file, without a pretrained encoder.
 """
 
 import argparse
@@ -37,6 +41,7 @@ from typing import Any
 from hexatagger import read_conllu, write_conllu
 from hexatagger.errors import HexataggerError
 from hexatagger.formats.text import ud_text
+from hexatagger.model.registry import find_model
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 from results import RESULTS, ROOT, load, save, treebank
@@ -58,13 +63,17 @@ class Peer:
     """What pip installs; the first is the parser."""
     gives: str
     """What it predicts."""
+    driver: str = ""
+    """The name of its driver, if it is not that of the peer; it shares the environment of that peer too."""
 
 
+_ALL = "tags, features, lemmas, trees"
 PEERS = {
-    "hexatagger": Peer("hexatagger, embedded model", (str(ROOT),), "tags, features, lemmas, trees"),
+    "hexatagger": Peer("hexatagger `en`", (str(ROOT),), _ALL),
+    "hexatagger-fast": Peer("hexatagger `en-fast`", (str(ROOT),), _ALL, driver="hexatagger"),
+    "hexatagger-characters": Peer("hexatagger, EWT alone", (str(ROOT),), _ALL, driver="hexatagger"),
     "spacy": Peer("spaCy, tok2vec", ("spacy",), "tags, features, trees"),
-    "udpipe": Peer("UDPipe 1", ("ufal.udpipe",), "tags, features, lemmas, trees"),
-    "stanza": Peer("Stanza, without vectors", ("stanza",), "tags, features, trees"),
+    "udpipe": Peer("UDPipe 1", ("ufal.udpipe",), _ALL),
     "supar": Peer("SuPar, biaffine on MiniLM", ("supar", "transformers"), "trees"),
 }
 
@@ -103,9 +112,14 @@ class Place:
                 raise PeerError(f"cannot be installed: {_last(done.stderr)}")
         return found
 
+    @property
+    def driver(self) -> str:
+        """The name of its driver, and of the package that it drives."""
+        return PEERS[self.name].driver or self.name
+
     def drive(self, command: str, *arguments: str | Path, threads: int | None = None) -> dict[str, Any]:
         """Let the driver do something and return what it says."""
-        driver = DRIVERS / f"{self.name}_driver.py"
+        driver = DRIVERS / f"{self.driver}_driver.py"
         words = [self.python, driver, command, *arguments, *(["--threads", str(threads)] if threads else [])]
         done = self._run(words, command, threads=threads)
         if done.returncode:
@@ -128,7 +142,7 @@ class Place:
         return {"installed_megabytes": _mega(sum(sizes.values())), "graphics_megabytes": _mega(graphics)}
 
     def _version(self) -> str:
-        package = self.name if self.name == "hexatagger" else PEERS[self.name].packages[0]
+        package = self.driver if self.driver == "hexatagger" else PEERS[self.name].packages[0]
         code = f"import importlib.metadata as m; print(m.version('{package}'))"
         return self._run([self.python, "-c", code], "version").stdout.strip()
 
@@ -189,6 +203,12 @@ def prepare(folder: Path, part: int | None) -> tuple[dict[str, Path], list[Sente
     return files, gold
 
 
+def own_models(options: argparse.Namespace) -> dict[str, Path]:
+    """Return the folders of the models of hexatagger."""
+    found = {"hexatagger": find_model("en"), "hexatagger-fast": ROOT / "models" / "en-fast"}
+    return found | ({"hexatagger-characters": options.characters} if options.characters else {})
+
+
 def trained(place: Place, files: dict[str, Path], options: argparse.Namespace) -> dict[str, Any]:
     """Train the peer if that was not done; return how much computing it took and whether its time was over."""
     notes = place.folder / "training.json"
@@ -203,8 +223,10 @@ def trained(place: Place, files: dict[str, Path], options: argparse.Namespace) -
             arguments += [f"--{name}", files[name]]
         if options.encoder:
             arguments += ["--encoder", options.encoder.resolve()]
+        if place.driver == "hexatagger":
+            arguments += ["--model", (own_models(options)[place.name]).resolve()]
         before = _computed()
-        said = place.drive("train", *arguments, *(["--quick"] if options.part else []))
+        said = place.drive("train", *arguments, *(["--quick"] if options.part or options.brief else []))
         notes.write_text(json.dumps(said | {"core_minutes": round((_computed() - before) / 60, 1)}))
     found: dict[str, Any] = json.loads(notes.read_text())
     return found
@@ -246,14 +268,19 @@ def measure(place: Place, files: dict[str, Path], gold: list[Sentence], options:
     return figures | place.weight() | {"model_megabytes": _mega(_bytes(place.model))}
 
 
-def speeds(places: Sequence[Place], words: Path, rounds: int) -> dict[str, dict[str, list[int]]]:
-    """Return words per second of every peer with 1 and with 2 threads, of every round."""
-    found: dict[str, dict[str, list[int]]] = {place.name: {"1": [], "2": []} for place in places}
-    for number, place, threads in itertools.product(range(rounds), places, (1, 2)):
-        said = place.parse("words", words, threads=threads)
+def speeds(places: Sequence[Place], files: dict[str, Path], rounds: int) -> dict[str, dict[str, dict[str, list[int]]]]:
+    """Return words per second of every peer, from words and from text, with 1 and with 2 threads, of every round."""
+    found: dict[str, dict[str, dict[str, list[int]]]] = {place.name: {} for place in places}
+    inputs = {"words_per_second": ("words", "words"), "text_words_per_second": ("text", "dev-text")}
+    for number, place, threads, kind in itertools.product(range(rounds), places, (1, 2), inputs):
+        command, file = inputs[kind]
+        try:
+            said = place.parse(command, files[file], threads=threads)
+        except PeerError:  # it takes no raw text
+            continue
         rate = round(said["words"] / said["seconds"])
-        found[place.name][str(threads)].append(rate)
-        print(f"round {number + 1}, {place.name}, {threads}: {rate:,} words/s", flush=True)
+        found[place.name].setdefault(kind, {"1": [], "2": []})[str(threads)].append(rate)
+        print(f"round {number + 1}, {place.name}, {command}, {threads}: {rate:,} words/s", flush=True)
     return found
 
 
@@ -264,17 +291,31 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--train", action="store_true")
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--brief", action="store_true")
     parser.add_argument("--part", type=int)
+    parser.add_argument("--characters", type=Path)
     parser.add_argument("--encoder", type=Path)
     options = parser.parse_args()
+    if options.brief and not (options.speed or options.train):
+        parser.error("--brief is for --speed: the scores of peers that were trained for a few steps say nothing")
+    known = [name for name in PEERS if PEERS[name].driver != "hexatagger" or name in own_models(options)]
     work = options.work.resolve()
-    here = work / f"part-{options.part}" if options.part else work  # what is only tried is never taken for trained
+    # What is only tried is never taken for trained.
+    here = work / f"part-{options.part}" if options.part else work / "brief" if options.brief else work
     files, gold = prepare(here / "data", options.part)
     earlier = load("peers") if (options.only or options.speed) and (RESULTS / "peers.json").exists() else {}
     found: dict[str, Any] = dict(earlier.get("peers", {}))
-    places = {name: Place(name, work / name / "venv", here / name) for name in options.only or PEERS}
-    for name, place in places.items() if not options.speed else ():
+    places = {
+        name: Place(name, work / (PEERS[name].driver or name) / "venv", here / name) for name in options.only or known
+    }
+    for name, place in places.items():
         place.folder.mkdir(exist_ok=True)
+        if (options.speed or options.brief) and place.driver != "hexatagger":
+            if options.brief:
+                place.install()
+                trained(place, files, options)
+                found.setdefault(name, {"problem": "was not trained"})["scored"] = earlier.get("date")
+            continue
         try:
             figures = measure(place, files, gold, options)
         except (PeerError, HexataggerError) as error:
@@ -293,8 +334,8 @@ def main() -> None:
 
     keep()
     able = [place for name, place in places.items() if "problem" not in found.get(name, {"problem": "not measured"})]
-    for name, rates in speeds(able, files["words"], 1 if options.part else ROUNDS).items():
-        found[name]["words_per_second"] = rates
+    for name, rates in speeds(able, files, 1 if options.part else ROUNDS).items():
+        found[name] |= rates
     keep()
 
 

@@ -1,4 +1,4 @@
-"""hexatagger: the embedded English model; nothing is trained here."""
+"""hexatagger: a model that is there; nothing is trained here."""
 
 import shutil
 from argparse import Namespace
@@ -6,14 +6,13 @@ from collections.abc import Iterable
 
 from common import Block, Driver, Tree, blocks, say
 
-from hexatagger.model.registry import find_model
 from hexatagger.parsing.load import load
 from hexatagger.parsing.parser import Parser
 from hexatagger.sentence import Sentence
 
 
 def train(args: Namespace) -> None:
-    shutil.copytree(find_model("en"), args.out)
+    shutil.copytree(args.model, args.out)
     say(brought=True, stopped=False)
 
 
