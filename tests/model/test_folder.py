@@ -21,7 +21,7 @@ from hexatagger.cli import main
 from hexatagger.errors import ConfigError, FormatError, HexataggerError
 from hexatagger.model.card import Card, read_card, write_card
 from hexatagger.model.config import PieceConfig
-from hexatagger.model.folder import LEMMAS, check_links, read_folder
+from hexatagger.model.folder import LEMMAS, check_links, network_file, pack, read_folder, read_network
 from hexatagger.model.onnx import open_session
 from hexatagger.model.registry import find_model
 from hexatagger.model.values import build
@@ -193,3 +193,28 @@ def test_links_are_not_followed_out_of_the_folder(model: Path, tmp_path: Path) -
     (tmp_path / "link").symlink_to(inside)
     check_links(tmp_path / "link")
     assert hexatagger.load(tmp_path / "link").parse_words([["Dogs"]])
+
+
+def test_a_small_network_is_packed_and_read_again(tmp_path: Path) -> None:
+    network = tmp_path / "model.int8.onnx"
+    network.write_bytes(b"\x08\x0a" * 1000)
+    pack(tmp_path)
+    [packed] = tmp_path.iterdir()
+    assert packed.name == "model.int8.onnx.gz"
+    assert network_file(tmp_path, "auto") == network_file(tmp_path, "int8") == packed
+    assert read_network(packed) == b"\x08\x0a" * 1000
+    pack(tmp_path)
+    assert read_network(packed) == b"\x08\x0a" * 1000
+    packed.write_bytes(packed.read_bytes()[:-4])
+    with pytest.raises(FormatError, match=r"gz: is cut off or too large"):
+        read_network(packed)
+    packed.write_bytes(b"PK")
+    with pytest.raises(FormatError, match=r"gz: "):
+        read_network(packed)
+
+
+def test_a_large_network_is_not_packed(tmp_path: Path) -> None:
+    (tmp_path / "model.int8.onnx").write_bytes(bytes(4_000_001))
+    pack(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.int8.onnx"]
+    assert read_network(tmp_path / "model.int8.onnx") == tmp_path / "model.int8.onnx"

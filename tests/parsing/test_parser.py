@@ -530,7 +530,7 @@ def test_a_package_holds_what_running_needs(model: Path, treebank: Path, tmp_pat
         "config.json",
         "labels.json.gz",
         "lemmas.tsv.gz",
-        "model.int8.onnx",
+        "model.int8.onnx.gz",
         "tokenizer.json",
     ]
     assert sorted(path.name for path in place.iterdir()) == files

@@ -7,7 +7,8 @@ labels.json        the strings that are predicted; a package has them as labels.
 tokenizer.json     tokenizer of a pretrained encoder
 lemmas.tsv.gz      the lemmas of the training set (see `lemmas`); optional
 words.txt.gz       the words that have a given vector, one per line; only of models trained with --vectors
-model.onnx         the network, and model.int8.onnx the same in 8 bits; one of them is enough
+model.onnx         the network, and model.int8.onnx the same in 8 bits; one of them is enough. A package has a small one
+                   as model.int8.onnx.gz
 deprels.onnx       the second network, which chooses deprels given the tree; only with relations = "tree"
 fits.json          which deprels go together (see `parsing.fit`); optional beside it
 segmenter.json     settings of the segmenter, and segmenter.onnx its network; both optional
@@ -31,7 +32,7 @@ from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.files import reading, replacing
 from hexatagger.model.config import CHARACTERS, PieceConfig, Recipe
 from hexatagger.model.labels import Labels, LabelSet
-from hexatagger.model.lemmas import Lemmas, unpack
+from hexatagger.model.lemmas import Lemmas, unpack, unpack_text
 from hexatagger.model.temperature import Temperature
 from hexatagger.model.values import build, checked, checking, parse_json
 
@@ -39,13 +40,19 @@ FORMAT = 1  # version of the folder's format; a folder with a greater one was wr
 
 CONFIG, LABELS, TOKENIZER = "config.json", "labels.json", "tokenizer.json"
 LABELS_PACKED, LEMMAS, WORDS = "labels.json.gz", "lemmas.tsv.gz", "words.txt.gz"
-NETWORK, NETWORK_INT8, DEPRELS, FITS = "model.onnx", "model.int8.onnx", "deprels.onnx", "fits.json"
+NETWORK, NETWORK_INT8, NETWORK_PACKED = "model.onnx", "model.int8.onnx", "model.int8.onnx.gz"
+DEPRELS, FITS = "deprels.onnx", "fits.json"
 SEGMENTER, SEGMENTER_NETWORK = "segmenter.json", "segmenter.onnx"
 LANGUAGE, CARD, README = "language.json", "card.json", "README.md"
 WEIGHTS, RUN, FINISHED, LOG, CURVE = "model.safetensors", "run.json", "training.json", "log.jsonl", "curve.png"
 LOCK, CHECKPOINT = ".lock", "checkpoint-"
+_SMALL = 4_000_000  # bytes of a network that is packed: to unpack it takes at most 0.03 seconds
 
-NETWORKS = {"auto": (NETWORK_INT8, NETWORK), "fp32": (NETWORK,), "int8": (NETWORK_INT8,)}
+NETWORKS = {
+    "auto": (NETWORK_INT8, NETWORK_PACKED, NETWORK),
+    "fp32": (NETWORK,),
+    "int8": (NETWORK_INT8, NETWORK_PACKED),
+}
 """The files of the network by precision, the preferred one first."""
 SEGMENTER_FILES = (SEGMENTER, SEGMENTER_NETWORK)
 PARSING_FILES = (
@@ -57,6 +64,7 @@ PARSING_FILES = (
     WORDS,
     NETWORK,
     NETWORK_INT8,
+    NETWORK_PACKED,
     DEPRELS,
     FITS,
     *SEGMENTER_FILES,
@@ -138,8 +146,13 @@ def network_file(folder: Path, precision: str) -> Path:
     for name in NETWORKS[precision]:
         if (folder / name).is_file():
             return folder / name
-    wanted = " or ".join(NETWORKS[precision])
+    wanted = " or ".join(name for name in NETWORKS[precision] if name != NETWORK_PACKED)
     raise FormatError(f"has no {wanted}: make it with hexatagger export {folder}", source=str(folder))
+
+
+def read_network(file: Path) -> Path | bytes:
+    """Return a network as ONNX Runtime takes it: a file that is not packed is read by ONNX Runtime itself."""
+    return unpack(_read_bytes(file), str(file)) if file.name == NETWORK_PACKED else file
 
 
 def has_segmenter(folder: Path) -> bool:
@@ -174,11 +187,16 @@ def _read_labels(folder: Path) -> Labels:
     return Labels.from_json(read_file(folder / LABELS), source=str(folder / LABELS))
 
 
-def pack_labels(folder: Path) -> None:
-    """Pack labels.json, to a tenth of its size where features or lemmas are many."""
+def pack(folder: Path) -> None:
+    """Pack labels.json, to a tenth of its size where features or lemmas are many, and a small network, to 7/8."""
     if (folder / LABELS).is_file():
         _write_packed(folder / LABELS_PACKED, read_file(folder / LABELS))
         (folder / LABELS).unlink()
+    network = folder / NETWORK_INT8
+    if network.is_file() and network.stat().st_size <= _SMALL:
+        with replacing(folder / NETWORK_PACKED) as temporary:
+            temporary.write_bytes(gzip.compress(network.read_bytes(), mtime=0))
+        network.unlink()
 
 
 def _read_words(path: Path) -> LabelSet:
@@ -190,9 +208,12 @@ def _read_words(path: Path) -> LabelSet:
 
 def _read_packed(path: Path) -> str:
     """Read a packed text file of a model folder."""
+    return unpack_text(_read_bytes(path), str(path))
+
+
+def _read_bytes(path: Path) -> bytes:
     with reading(str(path)):
-        data = path.read_bytes()
-    return unpack(data, str(path))
+        return path.read_bytes()
 
 
 def _write_packed(path: Path, text: str) -> None:

@@ -90,7 +90,7 @@ class Lemmas:
     def _lines(self) -> dict[str, list[tuple[int, str]]]:
         """The lines of the table with their numbers, by UPOS."""
         found: dict[str, list[tuple[int, str]]] = {}
-        text = unpack(self.data, self._source)
+        text = unpack_text(self.data, self._source)
         # subtle: `splitlines` would also split at characters that forms may contain
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
             kind, *fields = line.split("\t", 2)
@@ -359,14 +359,19 @@ def _most_frequent(counts: Counter[str]) -> str:
     return min(counts, key=lambda string: (-counts[string], string))
 
 
-def unpack(data: bytes, source: str) -> str:
+def unpack(data: bytes, source: str) -> bytes:
     """Unpack the content of a file of a model folder."""
     unpacker = zlib.decompressobj(wbits=31)
     with reading(source):
-        text = unpacker.decompress(data, _LARGEST)
+        found = unpacker.decompress(data, _LARGEST)
     if not unpacker.eof:
         raise FormatError("is cut off or too large: the model folder is broken", source=source)
+    return found
+
+
+def unpack_text(data: bytes, source: str) -> str:
+    """Unpack the content of a text file of a model folder."""
     try:
-        return text.decode("utf-8")
+        return unpack(data, source).decode("utf-8")
     except UnicodeDecodeError:
         raise FormatError("is not UTF-8: the model folder is broken", source=source) from None

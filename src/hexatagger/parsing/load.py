@@ -3,18 +3,20 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from hexatagger.errors import check_choice
-from hexatagger.model.folder import DEPRELS, network_file, read_folder
+from hexatagger.model.folder import DEPRELS, network_file, read_folder, read_network
 from hexatagger.model.onnx import open_session, runtime
 from hexatagger.model.registry import EMBEDDED, find_elsewhere, find_model
 from hexatagger.model.threads import Threads
 from hexatagger.parsing.options import Origin, Precision
 
 if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
     from hexatagger.parsing.parser import Parser
 
 
@@ -34,9 +36,13 @@ def load(
     check_choice("precision", precision, get_args(Precision))
     path, several = find_model(model), Threads(threads)
     runtime()  # imported here, so that two threads never wait for the modules of each other
-    opened = partial(open_session, threads=several.count, providers=providers)
+
+    def open_network() -> "InferenceSession":
+        file = network_file(path, precision)
+        return open_session(read_network(file), threads=several.count, providers=providers, source=str(file))
+
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(lambda: opened(network_file(path, precision)))
+        session = pool.submit(open_network)
         from hexatagger.parsing.network import OnnxNetwork
         from hexatagger.parsing.parser import Parser
         from hexatagger.parsing.pieces import make_cutter

@@ -12,13 +12,12 @@ from hexatagger.formats.text import ud_text
 from hexatagger.model.card import Kept, Packaged, read_card, update_card
 from hexatagger.model.folder import (
     FITS,
-    NETWORK,
-    NETWORK_INT8,
+    NETWORKS,
     RUNNING_FILES,
     SEGMENTER_FILES,
     check_links,
     has_segmenter,
-    pack_labels,
+    pack,
     read_folder,
     write_lemmas,
 )
@@ -31,7 +30,6 @@ from hexatagger.scoring.breakdown import INFLECTED
 from hexatagger.scoring.evaluate import evaluate
 from hexatagger.sentence import Sentence
 
-_NETWORK = {"int8": NETWORK_INT8, "fp32": NETWORK}
 _SCORES = ("UAS", "LAS", "UPOS", "XPOS", "UFeats", "Lemmas", INFLECTED)
 
 
@@ -52,12 +50,12 @@ def package(
     that the card has of an earlier package stay if this one has the same networks.
     """
     check_choice("precision", precision, get_args(Kept))
-    source, network = find_model(model), _NETWORK[precision]
+    source, networks = find_model(model), NETWORKS[precision]
     segmented = source if segmenter is None else find_model(segmenter)
     if out.exists():
         raise ConfigError(f"{out} exists: name a folder that does not")
-    if not (source / network).is_file():
-        raise ConfigError(f"{source} has no {network}: make it with hexatagger export {source} --dev FILE")
+    if not any((source / name).is_file() for name in networks):
+        raise ConfigError(f"{source} has no {networks[0]}: make it with hexatagger export {source} --dev FILE")
     for folder in {source, segmented}:
         check_links(folder)
     with writing(out):
@@ -65,9 +63,9 @@ def package(
     with temporary_folder(out) as trial:
         for name in RUNNING_FILES:
             origin = segmented if name in SEGMENTER_FILES else source
-            if (origin / name).is_file() and name not in set(_NETWORK.values()) - {network}:
+            if (origin / name).is_file() and name not in set(NETWORKS["auto"]) - set(networks):
                 shutil.copyfile(origin / name, trial / name)
-        pack_labels(trial)
+        pack(trial)
         read = read_folder(trial)
         config = read.recipe.model
         if train and "lemma" in config.tasks:
