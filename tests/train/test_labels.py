@@ -96,6 +96,14 @@ def test_the_last_epochs_see_gold_alone(place: Path, tmp_path: Path) -> None:
     assert steps[1] == steps[2] > steps[3] == 3
 
 
+def test_a_teacher_can_be_named(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEXATAGGER_MODELS", str(place))
+    args = ["--out", str(tmp_path / "labels"), "--from", "words", str(place / "words.txt")]
+    assert CliRunner().invoke(command, ["--teacher", "one", *args]).exit_code == 0
+    with pytest.raises(ConfigError, match="'three'"):
+        CliRunner().invoke(command, ["--teacher", "three", *args], catch_exceptions=False)
+
+
 def test_labelling_goes_on_where_it_stopped(place: Path, tmp_path: Path) -> None:
     args = ["--teacher", str(place / "one"), "--out", str(tmp_path / "labels"), "--from", "words"]
     result = CliRunner().invoke(command, [*args, str(place / "words.txt")])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hexatagger.cli.options import FILE, FOLDER, choice, progress_bar
+from hexatagger.cli.options import FILE, choice, model_names, progress_bar
 from hexatagger.errors import needs
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 @click.option(
     "--teacher",
     "teachers",
-    type=FOLDER,
     multiple=True,
     required=True,
-    help="Folder of a trained and exported model; repeatable: several are averaged.",
+    shell_complete=model_names,
+    help="Name or folder of a trained and exported model; repeatable: several are averaged.",
 )
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the labels.")
 @choice("--from", "source", of=("text", "lines", "words", "conllu"), default="text", text="What the files are.")
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
 def label(
     files: tuple[Path, ...],
-    teachers: tuple[Path, ...],
+    teachers: tuple[str, ...],
     out: Path,
     source: "Source",
     words: int,
@@ -50,7 +50,9 @@ def label(
     with needs("train"):
         from hexatagger.train.label import Progress
         from hexatagger.train.label import label as run
+    from hexatagger.model.registry import find_model
 
+    folders = [find_model(each) for each in teachers]
     with progress_bar() as progress:
         bar = progress.add_task("reading", total=words or None)
 
@@ -58,7 +60,7 @@ def label(
             progress.update(bar, completed=done.words, description=f"{done.words:,} words in {done.shards:,} shards")
 
         try:
-            done = run(teachers, files, out, source=source, words=words, seed=seed, workers=workers, report=report)
+            done = run(folders, files, out, source=source, words=words, seed=seed, workers=workers, report=report)
         except KeyboardInterrupt:
             progress.stop()
             raise click.ClickException("stopped; the same command continues it") from None

@@ -54,7 +54,7 @@ def _names(*choices: str) -> Callable[[click.Context, click.Parameter, str], lis
     return read
 
 
-def _model_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+def model_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """Complete the name of a model in a shell: installed ones, and folders."""
     from click.shell_completion import CompletionItem
 
@@ -89,13 +89,13 @@ model_option = click.option(
     "--model",
     default="en",
     show_default=True,
-    shell_complete=_model_names,
+    shell_complete=model_names,
     help="Name or folder of a model: see hexatagger models.",
 )
 auto_model_option = click.option(
     "--model",
     default="en",
-    shell_complete=_model_names,
+    shell_complete=model_names,
     show_default=True,
     help="Name or folder of a model, see hexatagger models; auto: by the language of each text.",
 )
