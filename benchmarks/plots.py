@@ -111,8 +111,10 @@ def _earlier(metric: str, value: float) -> str:
 
 
 def _parsers() -> list[tuple[str, float, float]]:
-    """Return name, words/s and LAS of the parsers that ran."""
-    return [(row["title"], *_point(row)) for row in load("peers")["peers"].values() if "words_per_second" in row]
+    """Return name, words/s and LAS of the parsers that ran; `_layers` has the models with fewer layers."""
+    peers = load("peers")["peers"]
+    ran = {name: row for name, row in peers.items() if "words_per_second" in row and name != "hexatagger-fast"}
+    return [(row["title"].replace("`", ""), *_point(row)) for row in ran.values()]
 
 
 def _point(row: dict[str, Any]) -> tuple[float, float]:

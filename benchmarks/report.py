@@ -229,6 +229,28 @@ def claims() -> str:
     )
 
 
+def curve() -> str:
+    """Return a table of a student's dev LAS by the words of text that its teacher labelled."""
+    result = load("curve")
+    most = max(len(run["epochs"]) for run in result["runs"])
+    header = ["labelled words", *(f"epoch {number}" for number in range(1, most + 1)), "UPOS at the end", "minutes"]
+    rows = [
+        [
+            f"{run['words']:,}",
+            *(f"{epoch['LAS']:.2f}" for epoch in run["epochs"]),
+            f"{run['epochs'][-1]['UPOS']:.2f}",
+            str(run["minutes"]),
+        ]
+        for run in result["runs"]
+    ]
+    return (
+        table(header, rows)
+        + f"\nEWT dev, gold words, LAS in 32 bits after each epoch; the last {result['gold epochs']} of them sees gold "
+        f"trees only. Student: {result['layers']} layers of MiniLM, no head scores. Teacher: `{result['teachers']}`. "
+        f"Minutes on one core beside other work. `{result['command']}`\n"
+    )
+
+
 def hidden() -> str:
     names = {
         "linear": "base system: linear layers",
@@ -594,7 +616,7 @@ def peers() -> str:
     notes += [f"{row['title']} from text: {row['text_problem']}." for row in ran.values() if row.get("text_problem")]
     if brief := {row["title"].partition(",")[0]: row["scored"] for row in ran.values() if "scored" in row}:
         notes.append(
-            f"The scores, memory and sizes of {', '.join(brief)} are those of their training on "
+            f"The scores, memory, first trees and sizes of {', '.join(brief)} are those of their training on "
             f"{', '.join(sorted(set(brief.values())))}; their words/s were measured beside those of hexatagger with "
             "models of the same shape that were trained for a few steps."
         )
@@ -603,9 +625,9 @@ def peers() -> str:
         + f"\n{_better(ran)}\n\nEWT dev ({result['words']:,} words), CoNLL 2018. Each parser was trained on EWT train "
         f"with its defaults, for at most {result['minutes']:.0f} minutes on both cores of an "
         f"{result['machine']['processor']}. `en` and `en-fast` have a pretrained encoder and were distilled from "
-        "larger models, also on text without trees. hexatagger, EWT alone, is like the others: `recipes/language.toml` "
-        "trained on EWT train, without an encoder or a teacher. Core-seconds are those of one thread from text (SuPar: "
-        "from words). All models were selected on this set. "
+        "larger models, also on text without trees. hexatagger on EWT alone is like the others: "
+        "`recipes/language.toml` trained on EWT train, without an encoder or a teacher. Core-seconds are those of one "
+        "thread from text (SuPar: from words). All models were selected on this set. "
         f"{' '.join([*notes, ''])}`{result['command']}`\n"
     )
 
@@ -787,6 +809,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "serve": serve,
     "accuracy": accuracy,
     "claims": claims,
+    # "curve": curve,
     "hidden": hidden,
     "order": order,
     "relations": relations,

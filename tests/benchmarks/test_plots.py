@@ -113,7 +113,7 @@ def test_exponents_are_in_the_labels(invented: Path) -> None:
 
 def test_models_with_fewer_layers_are_placed_relative_to_ours(invented: Path) -> None:
     add_layers(invented)
-    [rate] = [rate for name, rate, _ in plots._parsers() if name.startswith("hexatagger")]
+    [rate] = [rate for name, rate, _ in plots._parsers() if name == "hexatagger en"]
     with plots.figure("speed") as figure:
         axes: Any = figure.axes[0]
         [line] = [xs for xs in (line.get_xdata() for line in axes.lines) if len(xs) > 1]
