@@ -244,9 +244,9 @@ def curve() -> str:
         for run in result["runs"]
     ]
     return (
-        table(header, rows)
-        + f"\nEWT dev, gold words, LAS in 32 bits after each epoch; the last {result['gold epochs']} of them sees gold "
-        f"trees only. Student: {result['layers']} layers of MiniLM, no head scores. Teacher: `{result['teachers']}`. "
+        table(header, rows) + "\nEWT dev, gold words, LAS in 32 bits after each epoch; in the last "
+        f"{'epoch' if result['gold epochs'] == 1 else str(result['gold epochs'])} the student sees gold trees only. "
+        f"Student: {result['layers']} layers of MiniLM, no head scores. Teacher: `{result['teachers']}`. "
         f"Minutes on one core beside other work. `{result['command']}`\n"
     )
 
@@ -809,7 +809,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "serve": serve,
     "accuracy": accuracy,
     "claims": claims,
-    # "curve": curve,
+    "curve": curve,
     "hidden": hidden,
     "order": order,
     "relations": relations,

@@ -25,10 +25,10 @@ sources() {  # FILE…: the treebanks that the files are from, with their releas
   done | sort -u | paste -sd, | sed 's/,/, /g'
 }
 
-columns() {  # FILE…: those of upos, feats and lemma that the files have, as a list in TOML
+columns() {  # FILE…: those of upos, feats and lemma that the files have for words, as a list in TOML
   local file
   for file in "$@"; do unpacked "$UD/$file"; done | awk -F '\t' '
-    $1 ~ /^[0-9]+$/ { upos += $4 != "_"; feats += $6 != "_"; lemma += $3 != "_" }
+    $1 ~ /^[0-9]+$/ { upos += $4 != "_"; feats += $6 != "_"; lemma += $3 != "_" && $4 != "PUNCT" && $4 != "SYM" }
     END { print "[" (upos ? "\"upos\"," : "") (feats ? "\"feats\"," : "") (lemma ? "\"lemma\"" : "") "]" }'
 }
 
