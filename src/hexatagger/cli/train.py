@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     "--set", "settings", metavar="SECTION.KEY=VALUE", multiple=True, help="Change a key of the recipe; repeatable."
 )
 @click.option(
+    "--related",
+    type=FILE,
+    multiple=True,
+    help="CoNLL-U of a related language: the parser learns from it too; repeatable.",
+)
+@click.option(
     "--labels",
     type=FOLDER,
     multiple=True,
@@ -44,6 +50,7 @@ def train(
     out: Path,
     encoder: str | None,
     settings: tuple[str, ...],
+    related: tuple[Path, ...],
     labels: tuple[Path, ...],
     vectors: Path | None,
     export: bool,
@@ -72,6 +79,7 @@ def train(
         dev=dev_files,
         out=out,
         resume=resume,
+        related=related,
         labels=labels,
         vectors=vectors,
         export=export,

@@ -19,7 +19,7 @@ from hexatagger.scoring.breakdown import INFLECTED
 Kept = Literal["int8", "fp32"]
 """Precision of the network in a package."""
 
-Part = Literal["train", "dev", "unlabelled", "teacher", "vectors"]
+Part = Literal["train", "dev", "related", "unlabelled", "teacher", "vectors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def render(card: Card) -> str:
     memory = f" and {card.gigabytes:.1f} GB of memory" if card.gigabytes else ""
     head = {name: getattr(card, name) for name in ("title", "language", "treebanks", "description", "licence")}
     parts_read = {"unlabelled": "without trees, for the teacher", "teacher": "teacher's network"}
-    parts_read["vectors"] = "word vectors"
+    parts_read |= {"vectors": "word vectors", "related": "train, a related language"}
     files = [[parts_read.get(each.part, each.part), each.name, f"`{each.sha256}`"] for each in card.data]
     parts = [
         f"# {card.title or 'A hexatagger model'}",

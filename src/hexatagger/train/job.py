@@ -39,6 +39,7 @@ from hexatagger.train.segmenter.loop import train_segmenter
 from hexatagger.train.vectors import compress, read_vectors
 from hexatagger.train.weights import Model
 
+_MOST_REPEATS = 3  # of a treebank, beside those of related languages
 _LOGGED = 50  # steps per line of log.jsonl
 
 
@@ -52,6 +53,8 @@ class Job:
     out: Path
     resume: bool = False
     """Go on with the run in `out`, from its last checkpoint."""
+    related: Sequence[Path] = ()
+    """Treebanks of related languages: the parser learns from them; labels, lemmas and segmenter come from `train`."""
     labels: Sequence[Path] = ()
     """Folders of labels by teachers, see `labels`. Sentences of the treebank have gold trees beside them."""
     vectors: Path | None = None
@@ -103,7 +106,7 @@ def train(job: Job, report: Report | None = None) -> State:
 
 def _files(job: Job) -> list[DataFile]:
     """Return all files that a job reads, with their digests; of labels what they were made of."""
-    parts: dict[Part, Sequence[Path]] = {"train": job.train, "dev": job.dev}
+    parts: dict[Part, Sequence[Path]] = {"train": job.train, "dev": job.dev, "related": job.related}
     parts["vectors"] = [job.vectors] if job.vectors else []
     found = [DataFile.read(part, path) for part, paths in parts.items() for path in paths]
     for folder in map(read_label_folder, job.labels):
@@ -121,6 +124,7 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
         check_encoder(recipe.model.encoder)
     gold = preflight.read_treebank(job.train, purpose="train")
     dev = preflight.read_treebank(job.dev, purpose="dev")
+    related = preflight.read_treebank(job.related, purpose="related") if job.related else []
     preflight.check_columns(gold, recipe, source=", ".join(map(str, job.train)))
     taught = [read_label_folder(folder) for folder in job.labels]
     if taught:
@@ -128,7 +132,7 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     else:
         labels = collect_labels(gold, recipe.model, rare=recipe.training.rare)
     if recipe.model.treebanks:
-        labels = replace(labels, treebanks=preflight.other_treebanks(gold, dev))
+        labels = replace(labels, treebanks=preflight.other_treebanks(gold, dev, related))
     table = None
     if job.vectors:
         words, table = read_vectors(job.vectors, words=recipe.model.vector_words, width=recipe.model.vector_width)
@@ -146,13 +150,13 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
         model = Model(job.out, recipe, labels, encoder.pieces, encoder.tokenizer, encoder.config, network=network)
     model.lemmas = collect_lemmas(gold, recipe.model.tasks) if "lemma" in recipe.model.tasks else None
     cutter = model.cutter()
-    examples = [encode(sentence, recipe.model, labels, cutter, gold=True) for sentence in gold]
-    names = [str(sentence.comment(preflight.TREEBANK)) for sentence in gold]
+    examples = [encode(sentence, recipe.model, labels, cutter, gold=True) for sentence in [*gold, *related]]
+    names = [str(sentence.comment(preflight.TREEBANK)) for sentence in [*gold, *related]]
     for number, treebank in enumerate(labels.treebanks.ids(names)):
         examples[number].treebank = 1 + treebank  # 0: one that dev has
     dev_examples = [encode(sentence, recipe.model, labels, cutter, gold=False) for sentence in dev]
     if taught:
-        known = {tuple(sentence.forms): example for sentence, example in zip(gold, examples, strict=True)}
+        known = {tuple(sentence.forms): example for sentence, example in zip(gold, examples, strict=False)}
         unheard = set(recipe.model.tasks) - set(recipe.training.teacher_tasks)
         heads = [name for name in head_sizes(recipe.model, labels) if name not in unheard]
         shards = [shard for folder in taught for shard in folder.shards]
@@ -164,7 +168,14 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
             teach(example, each, recipe.model, heads=heads, trees=recipe.training.teacher_trees)
     if accelerator.is_main_process and (profile := learn(gold, dev, language=recipe.card.language)):
         write_profile(job.out, profile)
+    examples += examples[: len(gold)] * (_repeats(gold, related) - 1)
     return model, Data(examples, dev_examples, dev, preflight.unseen(dev, gold), gold)
+
+
+def _repeats(own: Sequence[Sentence], related: Sequence[Sentence]) -> int:
+    """Return how often an epoch sees the treebank, so that larger treebanks of related languages do not outweigh it."""
+    words, others = (sum(map(len, part)) for part in (own, related))
+    return min(_MOST_REPEATS, max(1, round(others / max(1, words))))
 
 
 def describe(model: Model, state: State, job: Job, files: Sequence[DataFile]) -> None:

@@ -51,8 +51,8 @@ def check_columns(sentences: Sequence[Sentence], recipe: Recipe, *, source: str)
             raise ConfigError(f"{source}: the column {name.upper()} is empty, but {reason}: take it out of the recipe")
 
 
-def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence]) -> LabelSet:
-    """Return the treebanks that are in train but not in dev; none if the two have nothing in common.
+def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence], related: Sequence[Sentence] = ()) -> LabelSet:
+    """Return the treebanks that are in train but not in dev, none if the two have nothing in common; then the related.
 
     Without a common name, names are compared up to the first space: "UD_Slovak-SNK r2.18" is "UD_Slovak-SNK".
 
@@ -65,7 +65,9 @@ def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence]) -> Label
     if not same:
         bases = {name.split()[0] for name in wanted}
         same = {name for name in names if name.split()[0] in bases}
-    return LabelSet(name for name in names if name not in same) if same else LabelSet([])
+    others = [name for name in names if name not in same] if same else []
+    further = LabelSet.collect(str(each.comment(TREEBANK)) for each in related)
+    return LabelSet([*others, *(name for name in further if name not in {*names, *wanted})])
 
 
 def unseen(dev: Sequence[Sentence], train: Sequence[Sentence]) -> list[str]:
