@@ -187,3 +187,10 @@ def test_padding_in_the_file_is_ignored() -> None:
 def test_half_of_a_surrogate_pair_is_no_word(cutter: Pieces | Grams) -> None:
     with pytest.raises(FormatError, match=r"'a\\ud800' has half of a surrogate pair"):
         cutter.windows(["fine", "a\ud800"])
+
+
+def test_an_unknown_emoji_is_read_as_an_emoticon() -> None:
+    pieces = make_pieces("bert")
+    emoticon, emoji, several, unknown = pieces.ids([":)", "😀", "👍🏽🎉", "\ufeff"])
+    assert emoji == several == emoticon
+    assert unknown == (pieces.config.unknown,)

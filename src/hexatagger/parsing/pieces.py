@@ -1,12 +1,14 @@
 """Words → the inputs of the encoder: subword ids with the span of every word, or n-gram ids, and word shapes.
 
 Words are cut one by one: a word with a space inside stays one word, and a word that maps to no piece at all (a soft
-hyphen, a zero-width space) becomes the unknown piece. A sentence with more pieces than the encoder reads at once
+hyphen, a zero-width space) becomes the unknown piece. An emoji that the encoder does not know is read as the emoticon
+that treebanks have, so that it becomes a symbol and not a punctuation mark. A sentence with more pieces than the encoder reads at once
 becomes several overlapping windows; every word is kept from the window in which it is furthest from an edge.
 """
 
 import itertools
 import json
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +30,8 @@ Numbers = NDArray[np.int64]
 SHAPES = 12  # how many word shapes there are; 0 stands for no word
 _CACHE = 200_000  # words that are remembered: a bound on memory
 _GRAM_STEP = 16  # the number of n-grams per word is padded to a multiple of this
+_EMOTICON = ":)"  # what an unknown emoji is read as
+_EMOJI = ("So", "Sk", "Cf", "Mn", "Me")  # categories of its characters: picture, skin, joiner, variation selector, frame
 _LONGEST = 30  # characters of a word that are used, half of them from each end
 
 
@@ -121,6 +125,8 @@ class Pieces:
             half = self._room // 4
             for word, encoding in zip(new, cut, strict=True):
                 ids = encoding.ids or [self.config.unknown]
+                if set(ids) == {self.config.unknown} and is_emoji(word):
+                    ids = list(self.ids([_EMOTICON])[0])
                 known[word] = tuple(ids if len(ids) <= 2 * half else ids[:half] + ids[-half:])
         return [known[word] for word in words]
 
@@ -137,6 +143,16 @@ class Pieces:
             shapes[len(before) : len(ids) - len(after)] = np.repeat([shape(word) for word in words[start:stop]], counts)
             made.append(Window(ids, np.stack([last - counts + 1, last], axis=1), shapes, start, keep))
         return made
+
+
+def is_emoji(word: str) -> bool:
+    """Return whether a word is made of pictures alone.
+
+    >>> [is_emoji(word) for word in ("😀", "👍🏽", "❤️", "🇫🇷", "x", "…", "\\u200b", "")]
+    [True, True, True, True, False, False, False, False]
+    """
+    categories = {unicodedata.category(each) for each in word}
+    return _EMOJI[0] in categories and categories.issubset(_EMOJI)
 
 
 class Grams:
