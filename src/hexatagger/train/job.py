@@ -40,6 +40,7 @@ from hexatagger.train.vectors import compress, read_vectors
 from hexatagger.train.weights import Model
 
 _MOST_REPEATS = 3  # of a treebank, beside those of related languages
+_FEWEST_SENTENCES = 1000  # that a segmenter learns from, if there are more in other treebanks than those in dev
 _LOGGED = 50  # steps per line of log.jsonl
 
 
@@ -225,7 +226,9 @@ def finish(job: Job, treebank: Sequence[Sentence], gold: Sequence[Sentence], rep
     """Train the segmenter, export and calibrate; a failure is a warning, so that hours of training are not lost."""
     if job.segmenter:
         with _warned(report):
-            train_segmenter(treebank, gold, job.out, report=report)
+            # French, two of seven treebanks are in dev: Sentences 86.7 → 89.2; Portuguese, one of five: 82.8 → 85.4
+            own = preflight.like_dev(treebank, gold, least=_FEWEST_SENTENCES)
+            train_segmenter(own, gold, job.out, report=report)
     if job.export:
         from hexatagger.train.export.onnx import export
 

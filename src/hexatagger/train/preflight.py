@@ -70,6 +70,18 @@ def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence], related:
     return LabelSet([*others, *(name for name in further if name not in {*names, *wanted})])
 
 
+def like_dev(train: Sequence[Sentence], dev: Sequence[Sentence], *, least: int) -> Sequence[Sentence]:
+    """Return the sentences of the treebanks that dev has, if they are at least so many; otherwise all.
+
+    >>> train = [Sentence([], comments=[f"# treebank = {name}"]) for name in ("UD_German-GSD", "UD_German-PUD")]
+    >>> [len(like_dev(train, train[:1], least=least)) for least in (1, 2)]
+    [1, 2]
+    """
+    others = set(other_treebanks(train, dev))
+    same = [sentence for sentence in train if sentence.comment(TREEBANK) not in others]
+    return same if len(same) >= least else train
+
+
 def unseen(dev: Sequence[Sentence], train: Sequence[Sentence]) -> list[str]:
     """Return a warning about relations that are in dev but not in train, with their counts.
 
