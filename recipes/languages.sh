@@ -4,13 +4,15 @@
 #     recipes/languages.sh [CODE…]
 #
 # The treebanks are in UD (default: $HEXATAGGER_SHARED/ud, ../shared/ud without it). UD/languages.tsv names the files that
-# train and select each model. The training folders are RUNS/CODE (default: runs/CODE). Where RUNS has CODE.vec.gz, word
-# vectors that vectors.py wrote, the model gets them too. JOBS models are trained at once (default: the number of cores),
-# each with one thread. Finished models are left alone, and if it is stopped, the same command continues it. It ends with
-# a table of all models.
+# train and select each model. Where TEXT (default: $HEXATAGGER_SHARED/text) has raw text of the language, CODE.txt.xz, the
+# model labels 500,000 words of it, and a second model learns from the treebank and these labels. The training folders are
+# RUNS/CODE (default: runs/CODE). Where RUNS has CODE.vec.gz, word vectors that vectors.py wrote, the model gets them too.
+# JOBS models are trained at once (default: the number of cores), each with one thread. Finished models are left alone, and
+# if it is stopped, the same command continues it. It ends with a table of all models.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-export root UD=${UD:-${HEXATAGGER_SHARED:-../shared}/ud} RUNS=${RUNS:-runs} OMP_NUM_THREADS=1
+shared=${HEXATAGGER_SHARED:-../shared}
+export root UD=${UD:-$shared/ud} TEXT=${TEXT:-$shared/text} RUNS=${RUNS:-runs} OMP_NUM_THREADS=1
 [[ -f $UD/languages.tsv ]] || { echo "$UD/languages.tsv is not there: set UD to the folder of treebanks" >&2; exit 1; }
 
 # Languages from whose treebanks the parser of another learns too.
@@ -44,9 +46,22 @@ columns() {  # FILE…: those of upos, feats and lemma that the files have for w
 
 unpacked() { case $1 in *.xz) xz -dc "$1" ;; *) cat "$1" ;; esac; }
 
+learn() {  # FOLDER OPTIONS…: train, or go on
+  local folder=$1 going=()
+  [[ -d $folder ]] && going=(--resume)
+  hexatagger train "$root/recipes/language.toml" --out "$folder" "${@:2}" "${going[@]}"
+}
+
+teach() {  # if there is text: let $run label it, and train a second model, which is $run from now on
+  [[ -f $TEXT/$code.txt.xz ]] || return 0
+  hexatagger label --teacher "$run" --out "$run-labels" --words 500000 "$TEXT/$code.txt.xz" &&
+    learn "$run-taught" "${files[@]}" --labels "$run-labels" --set training.words=0 --set training.epochs=9 \
+      --set training.gold_epochs=5 && run=$run-taught
+}
+
 make_model() {  # CODE [RELATED LANGUAGES]
   local code=$1 other file
-  local name train dev model=$root/models/$code run=$RUNS/$code files=() going=()
+  local name train dev model=$root/models/$code run=$RUNS/$code files=() relatives=()
   name=$(row "$code" 2) train=$(row "$code" 3) dev=$(row "$code" 4)
   [[ $name ]] || { echo "$code is not in $UD/languages.tsv" >&2; return 1; }
   [[ -d $model ]] && return
@@ -55,23 +70,21 @@ make_model() {  # CODE [RELATED LANGUAGES]
   for file in $train; do files+=(--train "$UD/$file"); done
   for other in $2; do
     all+=" $(row "$other" 3)" licences+=" + $(row "$other" 8)"
-    for file in $(row "$other" 3); do files+=(--related "$UD/$file"); done
+    for file in $(row "$other" 3); do relatives+=(--related "$UD/$file"); done
   done
   licences=$(sed 's/ + /\n/g' <<<"$licences" | sort -u | paste -sd+ | sed 's/+/ + /g')
-  [[ -d $run ]] && going=(--resume)
   if [[ -f $RUNS/$code.vec.gz ]]; then
     files+=(--vectors "$RUNS/$code.vec.gz" --set "card.description=$(cat "$RUNS/$code.vec.txt")")
   fi
-  mkdir -p "$RUNS"
   # shellcheck disable=SC2086  # file names have no spaces
-  hexatagger train "$root/recipes/language.toml" "${files[@]}" --dev "$UD/$dev" --out "$run" --segmenter \
-    --set "card.title=$name" --set "card.language=$code" --set "card.licence=$licences" \
-    --set "card.treebanks=$(sources $all $dev)" --set "model.tasks=$(columns $train)" "${going[@]}" &>"$RUNS/$code.log" &&
-    hexatagger package "$run" "$model" --dev "$UD/$dev" --made "recipes/languages.sh $code" &>>"$RUNS/$code.log" ||
-    { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
+  files+=(--dev "$UD/$dev" --segmenter --set "card.title=$name" --set "card.language=$code" --set "card.licence=$licences"
+    --set "card.treebanks=$(sources $all $dev)" --set "model.tasks=$(columns $train)")
+  mkdir -p "$RUNS"
+  { learn "$run" "${files[@]}" "${relatives[@]}" && teach && hexatagger package "$run" "$model" --dev "$UD/$dev" \
+    --made "recipes/languages.sh $code"; } &>"$RUNS/$code.log" || { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
   echo "$code is done"
 }
-export -f make_model row sources columns unpacked
+export -f make_model learn teach row sources columns unpacked
 
 if [[ $# == 0 ]]; then
   mapfile -t codes < <(tail -n +2 "$UD/languages.tsv" | cut -f1 | grep -vx en)
