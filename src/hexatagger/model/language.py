@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from hexatagger.errors import ConfigError, FormatError
 from hexatagger.formats.files import LOG
-from hexatagger.model.card import Card, read_card
 from hexatagger.model.folder import LANGUAGE, read_json, write_json
 from hexatagger.model.registry import EMBEDDED, installed
 from hexatagger.model.values import checked, checking
@@ -249,6 +248,8 @@ def name_language(model: Path) -> tuple[str, str]:
     if profile and profile.language:
         code = profile.language
     else:
+        from hexatagger.model.card import Card, read_card  # takes a twentieth of the time to the first tree
+
         with suppress(FormatError):  # parsing does not need the card
             code = (read_card(model) or Card()).language
     known = _languages()
