@@ -251,6 +251,28 @@ def curve() -> str:
     )
 
 
+def gains() -> str:
+    """Return a table of what changed the scores of small models."""
+    result = load("gains")
+    names = list(dict.fromkeys(name for row in result["rows"] for name in row["after"]))
+    rows = [
+        [
+            f"`{row['language']}`",
+            row["change"],
+            *(
+                f"{row['before'][name]:.1f} → {row['after'][name]:.1f}" if name in row["after"] else "–"
+                for name in names
+            ),
+        ]
+        for row in result["rows"]
+    ]
+    return (
+        table(["", "change", *names], rows)
+        + "\nDev, gold words, 32 bits, one seed: differences below half a point mean "
+        "little. `python benchmarks/gains.py CHANGE BEFORE AFTER …`\n"
+    )
+
+
 def hidden() -> str:
     names = {
         "linear": "base system: linear layers",
@@ -816,6 +838,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "loss": loss,
     "lift": lift,
     "illegal": illegal,
+    "gains": gains,
     "trained": trained,
     "shapes": shapes,
     "parts": parts,
