@@ -5,10 +5,11 @@
 #
 # The treebanks are in UD (default: $HEXATAGGER_SHARED/ud, ../shared/ud without it). UD/languages.tsv names the files that
 # train and select each model. Where TEXT (default: $HEXATAGGER_SHARED/text) has raw text of the language, CODE.txt.xz, the
-# model labels 500,000 words of it, and a second model learns from the treebank and these labels. The training folders are
-# RUNS/CODE (default: runs/CODE). Where RUNS has CODE.vec.gz, word vectors that vectors.py wrote, the model gets them too.
-# JOBS models are trained at once (default: the number of cores), each with one thread. Finished models are left alone, and
-# if it is stopped, the same command continues it. It ends with a table of all models.
+# model labels 500,000 words of it, a second model learns from the treebank and these labels, and the better one of the
+# two is packaged. The training folders are RUNS/CODE (default: runs/CODE). Where RUNS has CODE.vec.gz, word vectors that
+# vectors.py wrote, the model gets them too. JOBS models are trained at once (default: the number of cores), each with one
+# thread. Finished models are left alone, and if it is stopped, the same command continues it. It ends with a table of
+# all models.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 shared=${HEXATAGGER_SHARED:-../shared}
@@ -52,11 +53,16 @@ learn() {  # FOLDER OPTIONS…: train, or go on
   hexatagger train "$root/recipes/language.toml" --out "$folder" "${@:2}" "${going[@]}"
 }
 
-teach() {  # if there is text: let $run label it, and train a second model, which is $run from now on
+best() {  # FOLDER: its LAS on dev
+  sed -n 's/^ *"best": \([0-9.]*\).*/\1/p' "$1/training.json"
+}
+
+teach() {  # if there is text: let $run label it, and train a second model, which is $run from now on if it is better
   [[ -f $TEXT/$code.txt.xz ]] || return 0
   hexatagger label --teacher "$run" --out "$run-labels" --words 500000 "$TEXT/$code.txt.xz" &&
     learn "$run-taught" "${files[@]}" --labels "$run-labels" --set training.words=0 --set training.epochs=9 \
-      --set training.gold_epochs=5 && run=$run-taught
+      --set training.gold_epochs=5 &&
+    if awk "BEGIN { exit $(best "$run-taught") <= $(best "$run") }"; then run=$run-taught; fi
 }
 
 make_model() {  # CODE [RELATED LANGUAGES]
@@ -84,7 +90,7 @@ make_model() {  # CODE [RELATED LANGUAGES]
     --made "recipes/languages.sh $code"; } &>"$RUNS/$code.log" || { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
   echo "$code is done"
 }
-export -f make_model learn teach row sources columns unpacked
+export -f make_model learn best teach row sources columns unpacked
 
 if [[ $# == 0 ]]; then
   mapfile -t codes < <(tail -n +2 "$UD/languages.tsv" | cut -f1 | grep -vx en)
