@@ -8,18 +8,19 @@
 # models with different seeds label 500,000 words of it, a third one learns from the treebank and these labels, and the
 # better one of the first and the third is packaged. This helps treebanks of up to 30,000 words; TEXT= leaves it out. The
 # training folders are RUNS/CODE (default: runs/CODE). Where RUNS has CODE.vec.gz, word vectors that vectors.py wrote, the
-# model gets them too. JOBS models are trained at once (default: the number of cores), each with one thread. Finished
-# models are left alone, and if it is stopped, the same command continues it. It ends with a table of all models.
+# model gets them too. WORDS bounds the words of all epochs, for a slow machine (default: as in language.toml). JOBS
+# models are trained at once (default: the number of cores), each with one thread. Finished models are left alone, and
+# if it is stopped, the same command continues it. It ends with a table of all models.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 shared=${HEXATAGGER_SHARED:-../shared}
-export root UD=${UD:-$shared/ud} TEXT=${TEXT-$shared/text} RUNS=${RUNS:-runs} OMP_NUM_THREADS=1
+export root UD=${UD:-$shared/ud} TEXT=${TEXT-$shared/text} RUNS=${RUNS:-runs} WORDS=${WORDS:-} OMP_NUM_THREADS=1
 [[ -f $UD/languages.tsv ]] || { echo "$UD/languages.tsv is not there: set UD to the folder of treebanks" >&2; exit 1; }
 
 # Languages from whose treebanks the parser of another learns too.
 declare -A related=(
-  [af]=nl [be]="uk ru" [cs]=sk [da]=sv [fo]=is [ga]=gd [gd]=ga [gl]="pt es" [gv]="ga gd" [hr]=sl [hyw]=hy [lt]=lv [lv]=lt
-  [nn]=no [sl]="hr sr" [sk]=cs [sv]="no da" [uk]="be ru"
+  [af]=nl [be]="uk ru" [cop-bohairic]=cop [cs]=sk [da]=sv [fo]=is [ga]=gd [gd]=ga [gl]="pt es" [gv]="ga gd" [hr]=sl
+  [hyw]=hy [lt]=lv [lv]=lt [nn]=no [sl]="hr sr" [sk]=cs [sv]="no da" [uk]="be ru"
 )
 
 row() {  # CODE COLUMN: a cell of languages.tsv
@@ -86,9 +87,11 @@ make_model() {  # CODE [RELATED LANGUAGES]
   # shellcheck disable=SC2086  # file names have no spaces
   files+=(--dev "$UD/$dev" --segmenter --set "card.title=$name" --set "card.language=$code" --set "card.licence=$licences"
     --set "card.treebanks=$(sources $all $dev)" --set "model.tasks=$(columns $train)")
+  [[ $WORDS ]] && files+=(--set "training.words=$WORDS")
   mkdir -p "$RUNS"
   { learn "$run" "${files[@]}" "${relatives[@]}" && teach && hexatagger package "$run" "$model" --dev "$UD/$dev" \
-    --made "recipes/languages.sh $code"; } &>"$RUNS/$code.log" || { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
+    --made "${WORDS:+WORDS=$WORDS }recipes/languages.sh $code"; } &>"$RUNS/$code.log" ||
+    { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
   echo "$code is done"
 }
 export -f make_model learn best teach row sources columns unpacked

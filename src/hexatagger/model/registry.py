@@ -9,15 +9,18 @@ A folder is a model folder if it has a config.json: a folder `fr` that holds som
 `fr`. `./fr` is always the path. Nothing is imported or downloaded to find a model.
 """
 
-import importlib.metadata
 import importlib.util
 import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hexatagger.errors import ConfigError
 from hexatagger.model.folder import CONFIG
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 EMBEDDED = "en"  # name of the model inside the package
 EMBEDDED_FOLDER = Path(__file__).parents[1] / "models" / EMBEDDED
@@ -95,8 +98,10 @@ def _find(model: str) -> InstalledModel | Path:
 @cache
 def _distributed() -> list[InstalledModel]:
     """Return the models of installed distributions. Asking all distributions takes a while, so it is done once."""
+    from importlib.metadata import entry_points  # imported where it is needed: a path needs none
+
     found = []
-    for point in importlib.metadata.entry_points(group=GROUP):
+    for point in entry_points(group=GROUP):
         if (folder := _folder_of(point)) is not None:
             origin = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
             found.append(InstalledModel(point.name, folder, origin))
@@ -107,7 +112,7 @@ def _is_model(folder: Path) -> bool:
     return (folder / CONFIG).is_file()
 
 
-def _folder_of(point: importlib.metadata.EntryPoint) -> Path | None:
+def _folder_of(point: "EntryPoint") -> Path | None:
     """Return the folder that an entry point names, without importing anything; None if it is not there."""
     try:
         spec = importlib.util.find_spec(point.value)  # subtle: a top-level package is found, not imported

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hexatagger.parsing.choose import FEATURES
+from hexatagger.train.dropout import Dropout
 from hexatagger.tree import fits_head
 
 WIDTH = 192
@@ -25,7 +26,7 @@ class Deprels(nn.Module):
         self.word, self.governor = nn.Linear(inputs, WIDTH), nn.Linear(inputs, WIDTH, bias=False)
         self.features = nn.Embedding(FEATURES, WIDTH)
         nn.init.zeros_(self.features.weight)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.form = nn.Linear(WIDTH, len(roots))
         self.register_buffer("roots", torch.tensor(roots), persistent=False)
 

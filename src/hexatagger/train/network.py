@@ -23,6 +23,7 @@ from hexatagger.model.config import CHARACTERS, ModelConfig
 from hexatagger.model.labels import Labels
 from hexatagger.parsing.pieces import SHAPES
 from hexatagger.train.deprels import Deprels
+from hexatagger.train.dropout import Dropout
 from hexatagger.train.pointers import PAIRS, HiddenLayer, Pairs, Pointer, Pointers, marginal_relations
 from hexatagger.train.tasks import Attributes, TaskLayer
 from hexatagger.train.vectors import CENTRES
@@ -47,7 +48,7 @@ class Network(nn.Module):
             assert encoder is not None
             self.encoder = Pretrained(encoder, config)
             width = self.encoder.width
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         # subtle: number 0, the treebanks in dev, stays zero, so a network that runs need not know of them
         self.treebanks: nn.Embedding | None = None
         if len(labels.treebanks):

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hexatagger.train.dropout import Dropout
+
 PAIRS = "pairs"  # name of the scores of relations given each possible head
 POINTERS = ("head", "above", "governor", "dependent")
 """What pointers are trained to find: the head of a word; for the gap after a word, the gap above it in the binary head
@@ -23,7 +25,7 @@ class HiddenLayer(nn.Module):
         super().__init__()
         self.width = width
         self.hidden = nn.Linear(3 * inputs, width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Map (batch, words, inputs) to (batch, words, width); no scores of pointers, see `Pointers`."""
@@ -153,4 +155,4 @@ def given_head(pairs: Tensor, head: Tensor) -> Tensor:
 
 def perceptron(inputs: int, outputs: int, dropout: float) -> nn.Sequential:
     """Return the hidden layer that a biaffine form has on both sides."""
-    return nn.Sequential(nn.Linear(inputs, outputs), nn.LeakyReLU(0.1), nn.Dropout(dropout))
+    return nn.Sequential(nn.Linear(inputs, outputs), nn.LeakyReLU(0.1), Dropout(dropout))

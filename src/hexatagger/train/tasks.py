@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hexatagger.sentence import split_feats
+from hexatagger.train.dropout import Dropout
 
 
 class TaskLayer(nn.Module):
@@ -20,7 +21,7 @@ class TaskLayer(nn.Module):
         super().__init__()
         self.width = width
         self.hidden = nn.Linear(inputs, width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
         """Map all layers, each (batch, words, …), to (batch, words, width)."""

@@ -18,6 +18,7 @@ from torch.nn import functional
 from hexatagger.errors import ConfigError
 from hexatagger.model.values import check_range
 from hexatagger.segment.alphabet import Ids
+from hexatagger.train.dropout import Dropout
 from hexatagger.train.segmenter.augment import Changes
 
 
@@ -65,7 +66,7 @@ class CharacterTagger(nn.Module):
             nn.Conv1d(config.width, config.width, 3, dilation=each) for each in config.dilations
         )
         self.scores = nn.Conv1d(config.width, 4, 1)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def table(self) -> Tensor:
         """Return the vector of every id."""
