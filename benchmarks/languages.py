@@ -43,6 +43,7 @@ def main() -> None:
             ratios.append(rates[-1] / base)
         languages[code] = {
             "name": name if code == card.language else card.title,
+            "language": card.language,
             "treebanks": card.treebanks,
             "licence": card.licence,
             "bytes": sum(file.stat().st_size for file in folder.iterdir()),
@@ -55,7 +56,8 @@ def main() -> None:
             "speed_to_english": round(statistics.median(ratios), 2),
             **({"published": published["languages"][code]} if code in published["languages"] else {}),
         }
-    save("languages", {"languages": languages, "sources": published["sources"]}, ("onnxruntime",))
+    english_too = {"english": published["languages"]["en"], "sources": published["sources"]}
+    save("languages", {"languages": languages, **english_too}, ("onnxruntime",))
 
 
 def _words(path: Path) -> list[list[str]]:

@@ -192,7 +192,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         if place.exists() and not place.is_file():
             yield place
             return
-        target = Path(os.path.realpath(place)) if place.is_symlink() else place  # noqa: PTH: resolve() fails on loops
+        target = Path(os.path.realpath(place)) if place.is_symlink() else place  # resolve() fails on loops
         prefix = _part_prefix(target.name)
         for left in target.parent.glob(f"{glob.escape(prefix)}*.part"):
             if _is_left(left):
