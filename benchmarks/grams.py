@@ -41,10 +41,13 @@ SHAPES: dict[str, tuple[ModelConfig, TrainConfig]] = {
     "small table, n-grams up to 6": (replace(SMALL, char_grams=6), SHORT),
     "small table, n-grams up to 4": (SMALL, SHORT),
     "small table, n-grams up to 3": (replace(SMALL, char_grams=3), SHORT),
+    "small table, n-grams up to 4, two hashes": (replace(SMALL, char_hashes=2), SHORT),
+    "small table, n-grams up to 6, two hashes": (replace(SMALL, char_grams=6, char_hashes=2), SHORT),
     "narrower, more rows": (replace(SMALL, char_width=80, char_buckets=7000), SHORT),
     "+ task_hidden 192": (replace(SMALL, task_hidden=192), SHORT),
     "+ head_rate 3e-3": (replace(SMALL, task_hidden=192), replace(SHORT, head_rate=3e-3)),
     "+ 15 epochs": (replace(SMALL, task_hidden=192), replace(SHORT, head_rate=3e-3, epochs=15)),
+    "+ two hashes": (replace(SMALL, task_hidden=192, char_hashes=2), replace(SHORT, head_rate=3e-3, epochs=15)),
 }
 WAYS = {
     "each string for itself": "strings",
@@ -95,7 +98,7 @@ class SingleWords(nn.Module):
 
 def inputs_of(words: list[Word], config: ModelConfig) -> dict[str, Tensor]:
     """Return the inputs of words, as one long sentence."""
-    cutter = Grams(config.char_buckets, len(words), config.char_grams)
+    cutter = Grams(config.char_buckets, len(words), config.char_grams, hashes=config.char_hashes)
     return tensors(stack_windows(cutter.windows([word.form for word in words])))
 
 

@@ -129,6 +129,17 @@ def test_grams() -> None:
     assert len(grams.windows(["a"] * 40)) > 1
     # The same numbers in every process and on every machine: models depend on them.
     assert Grams(1000).ids("a").tolist() == [431, 370, 172, 113, 511, 698, 88]
+    twice = Grams(1000, hashes=2).ids("a").reshape(-1, 2)
+    assert twice[:, 0].tolist() == Grams(1000).ids("a").tolist()
+    assert twice[:, 1].tolist() == [963, 474, 177, 583, 109, 527, 31]
+
+
+def test_two_hashes_tell_n_grams_apart_that_share_one() -> None:
+    words = [f"{number}" for number in range(500)]
+    pairs = Grams(100, hashes=2), Grams(100)
+    distinct = [len({tuple(sorted(set(grams.ids(word)[: grams.hashes]))) for word in words}) for grams in pairs]
+    assert distinct[1] < 100
+    assert distinct[0] > 450
 
 
 @given(st.text(min_size=1))

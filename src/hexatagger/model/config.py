@@ -84,6 +84,9 @@ class ModelConfig:
     """Number of n-gram vectors; n-grams are hashed to them ("characters" only)."""
     char_grams: int = 6
     """Length of the longest n-grams, word boundaries included ("characters" only)."""
+    char_hashes: int = 1
+    """How many of these vectors an n-gram is the sum of, 1 or 2. With 2, hardly any two n-grams have the same sum, even
+    in a small table."""
     vector_words: int = 16000
     """Number of words that keep a given vector: the first of the file (`train --vectors`, "characters" only)."""
     vector_width: int = 48
@@ -111,6 +114,7 @@ class ModelConfig:
             "model", self, "layers", "pos_width", "lstm_width", "char_width", "char_grams", "pair_width", least=1
         )
         check_range("model", self, "char_buckets", least=2)
+        check_range("model", self, "char_hashes", least=1, most=2)
         check_range("model", self, "vector_words", "vector_width", "vector_bytes", least=1)
         if self.vector_width % self.vector_bytes:
             raise ConfigError(

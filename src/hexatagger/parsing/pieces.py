@@ -164,13 +164,15 @@ class Grams:
     (2, 16)
     """
 
-    def __init__(self, buckets: int, limit: int = 2000, longest: int = 6, words: Iterable[str] = ()) -> None:
-        self.buckets, self.limit, self.longest = buckets, limit, longest
+    def __init__(
+        self, buckets: int, limit: int = 2000, longest: int = 6, words: Iterable[str] = (), *, hashes: int = 1
+    ) -> None:
+        self.buckets, self.limit, self.longest, self.hashes = buckets, limit, longest, hashes
         self._known = {word: number for number, word in enumerate(words, 1)}
 
     def ids(self, word: str) -> Numbers:
-        """Return the n-gram ids of a lower-cased word, the whole word first; its shape has the capitals."""
-        return _gram_ids(word.lower(), self.buckets, self.longest)
+        """Return the ids of the n-grams of a lower-cased word, `hashes` for each; the whole word is the first one."""
+        return _gram_ids(word.lower(), self.buckets, self.longest, self.hashes)
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """Return the windows of a sentence; n-grams are padded, so that sentences of one length can share a batch."""
@@ -192,14 +194,15 @@ class Grams:
 
 
 @lru_cache(maxsize=_CACHE)
-def _gram_ids(text: str, buckets: int, longest: int) -> Numbers:
+def _gram_ids(text: str, buckets: int, longest: int, hashes: int) -> Numbers:
     _check(text)
     if len(text) > _LONGEST:
         text = text[: _LONGEST // 2] + "…" + text[-_LONGEST // 2 :]
     text = f"\x02{text}\x03"
     grams = [f"={text}", *(text[i : i + n] for n in range(1, longest + 1) for i in range(len(text) - n + 1))]
     # subtle: crc32, because Python's own hash of a string differs from run to run
-    return np.array([1 + zlib.crc32(gram.encode()) % (buckets - 1) for gram in grams], np.int64)
+    codes = np.array([zlib.crc32(gram.encode()) for gram in grams], np.int64)
+    return np.stack([1 + codes // (buckets - 1) ** number % (buckets - 1) for number in range(hashes)], 1).ravel()
 
 
 def _check(word: str) -> str:
@@ -220,7 +223,7 @@ def make_cutter(
     """
     if tokenizer is not None and pieces is not None:
         return Pieces(tokenizer, pieces)
-    return Grams(config.char_buckets, config.char_window, config.char_grams, words)
+    return Grams(config.char_buckets, config.char_window, config.char_grams, words, hashes=config.char_hashes)
 
 
 def spread(lengths: Sequence[int], room: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:

@@ -282,7 +282,7 @@ class Characters(nn.Module):
         nn.init.normal_(self.grams.weight, std=0.1)
         self.shape = nn.Embedding(SHAPES, width)
         nn.init.zeros_(self.shape.weight)
-        self.word_dropout, self.gram_dropout = 0.25, 0.1
+        self.word_dropout, self.gram_dropout, self.hashes = 0.25, 0.1, config.char_hashes
         self.hidden = nn.Sequential(
             nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
         )
@@ -301,8 +301,9 @@ class Characters(nn.Module):
         if self.training:
             # the whole word is the first n-gram; without it, the others must do, as for unknown words
             keep = torch.ones_like(present)
-            keep[..., 0] = (torch.rand_like(present[..., 0]) >= self.word_dropout).to(present.dtype)
-            keep[..., 1:] = (torch.rand_like(present[..., 1:]) >= self.gram_dropout).to(present.dtype)
+            word, grams = keep[..., : self.hashes], keep[..., self.hashes :]
+            word[:] = torch.rand_like(present[..., :1]) >= self.word_dropout
+            grams[:] = torch.rand_like(grams) >= self.gram_dropout
             present = present * keep
             bags, weights = pieces.flatten(0, 1), present.flatten(0, 1)
             # the same sum as below, faster; ONNX does not have it
