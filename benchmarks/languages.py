@@ -14,7 +14,7 @@ import hexatagger
 from hexatagger import read_conllu
 from hexatagger.model.card import read_card
 from language import read_table
-from results import ROOT, save
+from results import ROOT, load, save
 
 MEASURES = ("models", "src/hexatagger/decode", "src/hexatagger/models", "src/hexatagger/parsing")
 MODELS = ROOT / "models"
@@ -25,19 +25,21 @@ WORDS = 5_000  # of dev, for the speed
 def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--rounds", type=int, default=3, help="rounds of the speed; the best counts")
-    rounds = arguments.parse_args().rounds
+    arguments.add_argument("models", nargs="*", help="measure these only, and keep the results of the others")
+    given = arguments.parse_args()
     table, published = read_table(), json.loads(PUBLISHED.read_text(encoding="utf-8"))
     english = hexatagger.load(threads=1)
     reference = _words(table["en"][2])
-    languages: dict[str, Any] = {}
-    for folder in sorted(each.parent for each in MODELS.glob("*/config.json")):
+    names = given.models or sorted(each.parent.name for each in MODELS.glob("*/config.json"))
+    languages: dict[str, Any] = load("languages")["languages"] if given.models else {}
+    for folder in (MODELS / name for name in names):
         code, card = folder.name, read_card(folder)
         assert card is not None
         assert card.package is not None, f"{folder} was packaged without --dev"
         name, _, dev = table[card.language]
         parser, words = hexatagger.load(folder, threads=1), _words(dev)
         ratios, rates = [], []
-        for _ in range(rounds):
+        for _ in range(given.rounds):
             base = _rate(english, reference)
             rates.append(_rate(parser, words))
             ratios.append(rates[-1] / base)
@@ -57,7 +59,7 @@ def main() -> None:
             **({"published": published["languages"][code]} if code in published["languages"] else {}),
         }
     english_too = {"english": published["languages"]["en"], "sources": published["sources"]}
-    save("languages", {"languages": languages, **english_too}, ("onnxruntime",))
+    save("languages", {"languages": dict(sorted(languages.items())), **english_too}, ("onnxruntime",))
 
 
 def _words(path: Path) -> list[list[str]]:
