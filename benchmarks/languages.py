@@ -58,8 +58,8 @@ def main() -> None:
             "speed_to_english": round(statistics.median(ratios), 2),
             **({"published": published["languages"][code]} if code in published["languages"] else {}),
         }
-    english_too = {"english": published["languages"]["en"], "sources": published["sources"]}
-    save("languages", {"languages": dict(sorted(languages.items())), **english_too}, ("onnxruntime",))
+    languages = dict(sorted(languages.items()))
+    save("languages", {"languages": languages, "sources": published["sources"]}, ("onnxruntime",))
 
 
 def _words(path: Path) -> list[list[str]]:

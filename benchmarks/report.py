@@ -3,6 +3,7 @@
 A document marks a place for figures with `<!-- figures: NAME -->` … `<!-- end -->`. The function NAME below fills it.
 """
 
+import json
 import re
 import statistics
 import sys
@@ -774,8 +775,9 @@ def languages() -> str:
 
 def _with_english() -> dict[str, Any]:
     """Return the results of all languages by the name of the model: the embedded `en` and those of the repository."""
-    english = load("model")["scores"] | {"published": load("languages")["english"]}
-    return {"en": {"name": "English", "language": "en", **english}, **load("languages")["languages"]}
+    published = json.loads((ROOT / "benchmarks" / "published.json").read_text(encoding="utf-8"))["languages"]["en"]
+    english = {"name": "English", "language": "en", "published": published, **load("model")["scores"]}
+    return {"en": english, **load("languages")["languages"]}
 
 
 def _beside(other: str) -> str:

@@ -85,8 +85,8 @@ class ModelConfig:
     char_grams: int = 6
     """Length of the longest n-grams, word boundaries included ("characters" only)."""
     char_hashes: int = 1
-    """How many of these vectors an n-gram is the sum of, 1 or 2. With 2, hardly any two n-grams have the same sum, even
-    in a small table."""
+    """Number of vectors per n-gram, 1 or 2; the n-gram is their sum. With 2, few n-grams are the same, even in a small
+    table."""
     vector_words: int = 16000
     """Number of words that keep a given vector: the first of the file (`train --vectors`, "characters" only)."""
     vector_width: int = 48

@@ -98,7 +98,7 @@ def _find(model: str) -> InstalledModel | Path:
 @cache
 def _distributed() -> list[InstalledModel]:
     """Return the models of installed distributions. Asking all distributions takes a while, so it is done once."""
-    from importlib.metadata import entry_points  # imported where it is needed: a path needs none
+    from importlib.metadata import entry_points  # slow to import, and paths do not need it
 
     found = []
     for point in entry_points(group=GROUP):

@@ -171,7 +171,7 @@ class Grams:
         self._known = {word: number for number, word in enumerate(words, 1)}
 
     def ids(self, word: str) -> Numbers:
-        """Return the ids of the n-grams of a lower-cased word, `hashes` for each; the whole word is the first one."""
+        """Return the n-gram ids of a lower-cased word, `hashes` per n-gram, the whole word first."""
         return _gram_ids(word.lower(), self.buckets, self.longest, self.hashes)
 
     def windows(self, words: Sequence[str]) -> list[Window]:
