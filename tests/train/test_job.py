@@ -15,9 +15,10 @@ from hexatagger.model.card import read_card
 from hexatagger.model.config import Recipe
 from hexatagger.model.language import choose, find_foreign, read_profile
 from hexatagger.model.registry import EMBEDDED_FOLDER
+from hexatagger.train.data import IGNORE
 from hexatagger.train.job import Job, prepare, train
 from hexatagger.train.loop import make_accelerator
-from hexatagger.train.preflight import other_treebanks, read_treebank
+from hexatagger.train.preflight import drop_feats, other_treebanks, read_treebank
 from hexatagger.train.weights import load_model
 from invented import speak, texts
 from tiny import RECIPE, write_treebank
@@ -65,6 +66,34 @@ def test_that_a_model_annotates_as_the_treebank_in_dev_does(tmp_path: Path) -> N
     model = load_model(told.out)
     assert model.labels.treebanks.strings == ("other",)
     assert not model.network.get_parameter("treebanks.weight")[0].any()
+
+
+def test_an_older_release_with_other_features_teaches_none(tmp_path: Path) -> None:
+    sentences = speak(0, 90)
+    releases = ["UD_Own-One r2.1"] * 30 + ["UD_Own-Two"] * 30 + ["UD_Own-One r2.16"] * 30
+    for sentence, release in zip(sentences, releases, strict=True):
+        sentence.set_tree(range(len(sentence)), ["dep" if head else "root" for head in range(len(sentence))])
+        sentence.comments.append(f"# treebank = {release}")
+        for word in sentence:
+            word.feats = "Old=Yes" if release.endswith("r2.1") else "New=Yes"
+    older, other, dev = sentences[:30], sentences[30:60], sentences[60:]
+    assert drop_feats(older, dev) == []  # there is nothing better
+    write_conllu([*older, *other], tmp_path / "train.conllu")
+    write_conllu(dev, tmp_path / "dev.conllu")
+    job = Job(
+        recipe=Recipe.from_toml(RECIPE).with_settings(['model.tasks=["feats"]', "model.treebanks=true"]),
+        train=[tmp_path / "train.conllu"],
+        dev=[tmp_path / "dev.conllu"],
+        out=tmp_path / "out",
+    )
+    model, data = prepare(job, make_accelerator(job.recipe.training))
+    assert model.labels.tasks["feats"].strings == ("New=Yes",)
+    assert data.warnings == [
+        "FEATS of UD_Own-One r2.1 are not learnt: 0% of the word forms in dev have the features that they have there, "
+        "100% those of UD_Own-Two"
+    ]
+    targets = [set(example.targets["feats"].tolist()) for example in data.train]
+    assert targets == [{IGNORE}] * 30 + [{0}] * 30
 
 
 def test_folders_are_treebanks(tmp_path: Path) -> None:

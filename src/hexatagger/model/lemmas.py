@@ -230,7 +230,7 @@ class _Edits:
             cut, put = int(fields[3 if back else 1]), fields[4 if back else 2]
             turned = [form[:: self._step] for form in forms]
             edits = [numbers.setdefault((form[:cut], put), len(numbers)) for form in turned]
-            for key in ("", feats):
+            for key in dict.fromkeys(("", feats)):
                 own = self._unsorted.setdefault(key, ([], []))
                 own[0].extend(turned)
                 own[1].extend(edits)

@@ -1,6 +1,6 @@
 """Checks before any work: the treebanks, the recipe against them, the output folder."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +21,8 @@ from hexatagger.train.labels import LabelFolder
 
 TREEBANK = "treebank"  # key of the comment that names the treebank of a sentence
 _SHOWN = 5  # examples in a warning
+_OTHER_FEATS = 0.25  # difference in agreement; Icelandic: 40 % for UD_Icelandic-Modern of 2020, 89 % for IcePaHC
+_FEWEST_KNOWN = 0.2  # share of the words in dev that a treebank must know
 
 
 def read_treebank(files: Sequence[Path], *, purpose: str) -> list[Sentence]:
@@ -68,6 +70,39 @@ def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence], related:
     others = [name for name in names if name not in same] if same else []
     further = LabelSet.collect(str(each.comment(TREEBANK)) for each in related)
     return LabelSet([*others, *(name for name in further if name not in {*names, *wanted})])
+
+
+def drop_feats(train: Sequence[Sentence], dev: Sequence[Sentence]) -> list[str]:
+    """Remove the FEATS of an older release of the treebank in dev if they are annotated otherwise; return warnings.
+
+    They are if FEATS of another treebank in train agree much better with dev. A treebank that is no release of the one in
+    dev may differ (see `other_treebanks`).
+    """
+    names, wanted = ({str(each.comment(TREEBANK)) for each in part} for part in (train, dev))
+    older = names - wanted - set(other_treebanks(train, dev))
+    shares = {name: _agreement([each for each in train if each.comment(TREEBANK) == name], dev) for name in names}
+    best = max(shares, key=lambda name: shares[name])
+    found = sorted(name for name in older if shares[name] < shares[best] - _OTHER_FEATS)
+    for sentence in train:
+        if sentence.comment(TREEBANK) in found:
+            for word in sentence:
+                word.feats = ""
+    return [
+        f"FEATS of {name} are not learnt: {shares[name]:.0%} of the word forms in dev have the features that they have "
+        f"there, {shares[best]:.0%} those of {best}"
+        for name in found
+    ]
+
+
+def _agreement(train: Sequence[Sentence], dev: Sequence[Sentence]) -> float:
+    """Return the share of known words of dev that have the FEATS which their form and UPOS have most often in train."""
+    seen: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for word in (word for sentence in train for word in sentence):
+        seen[word.form, word.upos][word.feats] += 1
+    usual = {key: counts.most_common(1)[0][0] for key, counts in seen.items()}
+    words = [word for sentence in dev for word in sentence]
+    known = [usual[word.form, word.upos] == word.feats for word in words if (word.form, word.upos) in usual]
+    return sum(known) / len(known) if len(known) > _FEWEST_KNOWN * len(words) else 0.0
 
 
 def like_dev(train: Sequence[Sentence], dev: Sequence[Sentence], *, least: int) -> Sequence[Sentence]:
