@@ -75,8 +75,8 @@ def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence], related:
 def drop_feats(train: Sequence[Sentence], dev: Sequence[Sentence]) -> list[str]:
     """Remove the FEATS of an older release of the treebank in dev if they are annotated otherwise; return warnings.
 
-    They are if FEATS of another treebank in train agree much better with dev. A treebank that is no release of the one in
-    dev may differ (see `other_treebanks`).
+    They are if FEATS of another treebank in train agree much better with dev. A treebank that is no release of the one
+    in dev may differ (see `other_treebanks`).
     """
     names, wanted = ({str(each.comment(TREEBANK)) for each in part} for part in (train, dev))
     older = names - wanted - set(other_treebanks(train, dev))
