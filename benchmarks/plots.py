@@ -97,10 +97,10 @@ def speed_caption() -> str:
     if fewer := _layers():
         names = " and ".join(name for name, _, _ in fewer)
         said += f". {names}: placed by their speed relative to `en` (`{load('layers')['command']}`)"
-    return f"{said}.{_earlier('LAS', result['peers']['hexatagger']['words']['LAS'])} `{result['command']}`"
+    return f"{said}.{earlier_model('LAS', result['peers']['hexatagger']['words']['LAS'])} `{result['command']}`"
 
 
-def _earlier(metric: str, value: float) -> str:
+def earlier_model(metric: str, value: float) -> str:
     """Say so where a result is that of an earlier `en`, which scored differently."""
     now = load("model")["scores"]["words"][metric]
     if abs(now - value) < 0.1:
@@ -125,7 +125,7 @@ def _point(row: dict[str, Any]) -> tuple[float, float]:
 def _layers() -> list[tuple[str, float, float]]:
     """Return name, words/s and LAS of models with fewer layers than `en`; none beside an earlier `en`."""
     english, las = _point(load("peers")["peers"]["hexatagger"])
-    if not (RESULTS / "layers.json").exists() or _earlier("LAS", las):
+    if not (RESULTS / "layers.json").exists() or earlier_model("LAS", las):
         return []
     return [
         (f"{row['name']}, {row['layers'] or 'all'} layers", row["speed to en"] * english, row["LAS"])
@@ -246,7 +246,7 @@ def calibration_caption() -> str:
     return (
         "Words with similar probabilities form a bin; on the dotted line, they are right as often as their "
         "probability says. Below the line, the parser is too sure. Bins with fewer than 10 words are left out."
-        f"{_earlier('UAS', result['UAS'])} `{result['command']}`"
+        f"{earlier_model('UAS', result['UAS'])} `{result['command']}`"
     )
 
 
@@ -329,7 +329,51 @@ def _named(result: dict[str, Any]) -> str:
     return model if treebank == "English-EWT" else f"{treebank}, {model}"
 
 
+LENGTH_SYSTEMS = {  # of results/claims-minilm.json
+    "biaffine, projective": ("s-", FIRST),
+    "pointers, reranked": ("o--", SECOND),
+    "hidden, tags": ("o-", THIRD),
+    "linear, tags": ("o-", OURS),
+}
+
+
+def lengths(figure: "Figure") -> None:
+    """Draw LAS by the length of sentences, and the share of gold arcs that are found by their length."""
+    runs = {run["system"]: run for run in load("claims-minilm")["runs"] if run["seed"] == 1}
+    titles = {"sentence": "LAS by words in the sentence", "arc": "gold arcs found by length, percent"}
+    for (kind, title), axes in zip(titles.items(), figure.subplots(1, 2, sharey=True), strict=True):
+        for row, (system, (style, color)) in enumerate(LENGTH_SYSTEMS.items()):
+            found = runs[system][f"by {kind} length"]
+            axes.plot(range(len(found)), list(found.values()), style, color=color, markersize=4, linewidth=1.5)
+            axes.set_xticks(range(len(found)), list(found))
+            if kind == "sentence":
+                axes.text(0.04, 0.31 - 0.085 * row, system, color=color, transform=axes.transAxes)
+        axes.set(title=title)
+
+
+def lengths_caption() -> str:
+    result = load("claims-minilm")
+    runs = {run["system"]: run for run in result["runs"] if run["seed"] == 1}
+    one, other = runs["linear, tags"], runs["biaffine, projective"]
+    behind = [
+        f"{other[f'by {kind} length'][name] - one[f'by {kind} length'][name]:.1f}"
+        for kind in ("sentence", "arc")
+        for name in (
+            next(iter(one[f"by {kind} length"])) if kind == "sentence" else "1",
+            [*one[f"by {kind} length"]][-1],
+        )
+    ]
+    return (
+        f"Linear layers are {behind[0]} LAS below the biaffine parser in the shortest sentences and {behind[1]} in the "
+        f"longest; of arcs between neighbours they find {behind[2]} points fewer, of the longest {behind[3]}. "
+        f"{result['treebank']}, MiniLM, {result['epochs']} epochs, one seed. `python benchmarks/claims.py`"
+    )
+
+
 PLOTS = {
+    "lengths": Plot(
+        3.6, lengths, "LAS by sentence length, and arcs found by arc length, of four parsers", lengths_caption
+    ),
     "speed": Plot(4.0, speed, "LAS of hexatagger and other parsers against their words per second", speed_caption),
     "decoders": Plot(
         4.4, decoders, "Decoding time against sentence length: hexatagger, Eisner, Chu–Liu–Edmonds", decoders_caption

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hexatagger.model.folder import write_file
-from plots import PLOTS, markdown
+from plots import PLOTS, earlier_model, markdown
 from results import RESULTS, ROOT, load
 from stale import can_tell, cheap_scripts, newer_commits, origins
 
@@ -195,6 +195,13 @@ def serve() -> str:
     )
 
 
+EARLIER_RECIPES = {
+    "accuracy-UD_English-EWT-en-ewt-minilm": "the base system (linear layers, separate relations), which "
+    "`en-ewt-minilm.toml` then was"
+}
+"""Results of a recipe that has changed since: what it was."""
+
+
 def accuracy() -> str:
     names = {
         "hexatagger": "hexatagger, recipe as it is",
@@ -224,9 +231,10 @@ def claims() -> str:
     budget = f"{result['epochs']} epochs, {seeds} seed{'s' * (seeds > 1)}"
     return (
         table(header, rows)
-        + f"\n{result['treebank']}, all of train, MiniLM, {budget}. Dev, gold words, CoNLL 2018. *Illegal*: sentences "
-        "whose best tags, chosen one by one, are no tree. *Words*: LAS by the length of sentences. *Arc*: share of "
-        f"gold arcs of a length that are found with their relation. `{command}`\n"
+        + f"\n{result['treebank']}, all of train, MiniLM, {budget}. Dev, gold words, CoNLL 2018. *bilstm* has three "
+        "layers of width 400 in each direction; *legal* is *linear* with the loss over legal sequences. *Illegal*: "
+        "sentences whose best tags, chosen one by one, are no tree. *Words*: LAS by the length of sentences. *Arc*: "
+        f"share of gold arcs of a length that are found with their relation. `{command}`\n"
     )
 
 
@@ -320,12 +328,15 @@ def _compared(sides: list[str], names: dict[str, str], spare: Collection[str] = 
         seeds = f"{len(common)} seed{'s' * (len(common) > 1)}"
         budget = f"{result['train sentences']:,} sentences, {result['epochs']} epochs, {seeds}"
         treebank = result["treebank"].removeprefix("UD_").replace("_", " ")
-        budgets.append(f"{treebank}: {budget}, `{result['recipe']}`")
+        earlier = EARLIER_RECIPES.get(path.stem)
+        recipe = earlier or f"`{result['recipe']}`"
+        budgets.append(f"{treebank}: {budget}, {recipe}")
         for side, own in runs.items():
             own = [run for run in own if run["seed"] in common]
             minutes = statistics.mean(run["minutes"] for run in own)
             cells = [_spread([run[metric] for run in own]) for metric in ("UAS", "LAS")]
-            rows.append([treebank, names.get(side, side), *cells, f"{minutes:.1f}"])
+            name = names.get(side, side).replace("recipe as it is", "base system" if earlier else "recipe as it is")
+            rows.append([treebank, name, *cells, f"{minutes:.1f}"])
     if not rows:
         raise FileNotFoundError("accuracy")
     return (
@@ -436,10 +447,24 @@ def illegal() -> str:
         rows.append([f"{result['treebank'].removeprefix('UD_')}, {result['model']}", share, *scores])
     kinds = [f"{metric} {how}" for how in ("repaired", "exact", "reranked") for metric in ("UAS", "LAS")]
     header = ["", "sentences without a tree", *kinds]
-    return table(header, rows) + "\n`python benchmarks/accuracy.py illegal`\n"
+    return (
+        table(header, rows)
+        + "\nEWT dev, gold words, CoNLL 2018; one seed each. minilm-pointers-1500: 1,500 sentences of EWT train, "
+        f"4 epochs; the others: all of EWT train, {'; '.join(_epochs())}. *Reranked*: the 32 best sequences. "
+        "`python benchmarks/accuracy.py illegal`\n"
+    )
+
+
+def _epochs() -> list[str]:
+    """Return the models of the table of illegal sequences that were trained on all of EWT, with their epochs."""
+    names = {"MiniLM": "minilm", "MiniLM, taught by MPNet": "minilm-taught", "MPNet": "mpnet"}
+    return [
+        f"{names[each['name']]} {each['epochs']} epochs" for each in load("trained")["models"] if each["name"] in names
+    ]
 
 
 BASELINES = ("biaffine, projective", "biaffine, all trees")
+PARTS = ("encoder", "after the encoder")
 
 
 def efficiency() -> str:
@@ -457,10 +482,13 @@ def efficiency() -> str:
     for kind in ("trained", "large"):
         result = load(f"efficiency-{kind}")
         first = result["rows"][0]
-        runs = len(first["parsers"]["hexatagger"]["after the encoder"]["seconds"])
+        taken = {part: len(each["seconds"]) for part, each in first["parsers"]["hexatagger"].items() if part in PARTS}
+        runs = f"{taken['after the encoder']} runs"
+        if taken["encoder"] < taken["after the encoder"]:
+            runs += " after the encoder, which ran once (the ± of the whole parser has no part of the encoder)"
         load_average = max(row["load"] for row in result["rows"])
         notes.append(
-            f"{_encoder(first)}: batches of {_listed(row['batch'] for row in result['rows'])} sentences, {runs} runs, "
+            f"{_encoder(first)}: batches of {_listed(row['batch'] for row in result['rows'])} sentences, {runs}, "
             f"load up to {load_average}. `{result['command']}`"
         )
     return (
@@ -571,7 +599,7 @@ def corpora() -> str:
     costs = [f"{corpus['dollars'][name]:,} US$ at {price} US$ per hour ({name})" for name, price in prices.items()]
     return (
         f"On {result['cores']} cores of an {result['machine']['processor']}, with the raw text of EWT train "
-        f"({result['words']['whole']:,} words), median of {result['rounds']} runs: `hexatagger corpus` takes "
+        f"({result['words']['whole']:,} words), {_runs(result['rounds'])}: `hexatagger corpus` takes "
         f"{result['ray_to_workers']} times as long as `hexatagger parse --workers {result['cores']}` including its "
         f"start ({start['ray']} s vs {start['workers']} s), and {result['ray_to_workers_without_start']} times as long "
         f"without it. On Ray, one core parses {rates['ray']:,} words/s, "
@@ -584,6 +612,10 @@ def corpora() -> str:
     )
 
 
+def _runs(count: int) -> str:
+    return "one run" if count == 1 else f"median of {count} runs"
+
+
 def calibration() -> str:
     result = load("calibration")
     errors, train, cost = result["expected calibration error, percent"], result["train"], result["cost"]
@@ -593,10 +625,9 @@ def calibration() -> str:
     one, other = (half["tags"] for half in result["temperatures of halves"])
     return (
         table(["expected calibration error", "uncalibrated", "calibrated"], rows)
-        + f"\nThe embedded English model on EWT dev ({result['words']:,} words, UAS {result['UAS']:.2f}). Each half "
-        f"of the "
-        f"sentences is evaluated with the temperature fitted on the other half: {one} and {other} for tags, compared "
-        f"with "
+        + f"\nThe embedded English model on EWT dev ({result['words']:,} words, UAS {result['UAS']:.2f})."
+        f"{earlier_model('UAS', result['UAS'])} Each half of the sentences is evaluated with the temperature "
+        f"fitted on the other half: {one} and {other} for tags, compared with "
         f"{result['temperature']['tags']} on all of dev. On train, where the network has a UAS of "
         f"{train['UAS']:.2f}, the "
         f"fit would give {train['temperature']['tags']}. `{result['command']}`\n\n"
@@ -643,14 +674,18 @@ def peers() -> str:
             f"{', '.join(sorted(set(brief.values())))}; their words/s were measured beside those of hexatagger with "
             "models of the same shape that were trained for a few steps."
         )
+    most = max(len(rounds) for row in ran.values() for rounds in row["words_per_second"].values())
+    notes.append(
+        f"All parsers took turns; words/s are {'of one round' if most == 1 else f'the best of {most} rounds'}."
+    )
     return (
         table(header, rows)
         + f"\n{_better(ran)}\n\nEWT dev ({result['words']:,} words), CoNLL 2018. Each parser was trained on EWT train "
         f"with its defaults, for at most {result['minutes']:.0f} minutes on both cores of an "
         f"{result['machine']['processor']}. `en` and `en-fast` have a pretrained encoder and were distilled from "
-        "larger models, also on text without trees. hexatagger on EWT alone is like the others: "
-        "`recipes/language.toml` trained on EWT train, without an encoder or a teacher. Core-seconds are those of one "
-        "thread from text (SuPar: from words). All models were selected on this set. "
+        "larger models, also on text without trees. hexatagger on EWT alone is like spaCy and UDPipe 1 here: "
+        "`recipes/language.toml` trained on EWT train, without a pretrained encoder or a teacher. Core-seconds are "
+        "those of one thread from text (SuPar: from words). All models were selected on this set. "
         f"{' '.join([*notes, ''])}`{result['command']}`\n"
     )
 
@@ -661,15 +696,26 @@ def _rate(row: dict[str, Any], threads: int, kind: str = "words_per_second") -> 
 
 
 def _better(ran: dict[str, Any]) -> str:
-    """List what other parsers do better than hexatagger, and by how much."""
-    own = ran.get("hexatagger")
-    if own is None or len(ran) == 1:
-        return ""
+    """List what other parsers do better than `en`, and than the model that was trained like them, and by how much."""
+    pairs = (("hexatagger", "`en`"), ("hexatagger-characters", "hexatagger on EWT alone"))
+    told = [_better_than(ran, name, title) for name, title in pairs if name in ran]
+    return "\n\n".join(each for each in told if each)
+
+
+def _better_than(ran: dict[str, Any], name: str, title: str) -> str:
+    own, others = ran[name], [row for other, row in ran.items() if "hexatagger" not in other]
     kinds: list[tuple[str, bool, Any]] = [  # what, whether more is better, how to get it
         ("LAS from words", True, lambda row: row["words"]["LAS"]),
         ("LAS from text", True, lambda row: row["text"] and row["text"]["LAS"]),
-        ("speed with one thread", True, lambda row: _rate(row, 1)),
-        ("speed with two threads", True, lambda row: _rate(row, 2)),
+        *(
+            (
+                f"words/s from {given}, {threads} thread{'s' * (threads > 1)}",
+                True,
+                partial(_rate_or_none, threads, kind),
+            )
+            for given, kind in (("words", "words_per_second"), ("text", "text_words_per_second"))
+            for threads in (1, 2)
+        ),
         ("memory", False, lambda row: row["peak_megabytes"]),
         ("time to the first tree", False, lambda row: row["first_seconds"]),
         ("installed size", False, lambda row: row["installed_megabytes"]),
@@ -678,23 +724,29 @@ def _better(ran: dict[str, Any]) -> str:
     ahead, first = [], []
     for kind, more, get in kinds:
         sign, mine = 1 if more else -1, get(own)
-        others = {row["title"].partition(",")[0]: get(row) for name, row in ran.items() if "hexatagger" not in name}
-        better = {title: value for title, value in others.items() if value and sign * value > sign * mine}
+        values = {row["title"].partition(",")[0]: get(row) for row in others}
+        better = {other: value for other, value in values.items() if value and sign * value > sign * mine}
         if not better:
             first.append(kind)
             continue
         ordered = sorted(better.items(), key=lambda item: -sign * item[1])
-        names = " and ".join(f"{title} ({_times(kind, more, value, mine)})" for title, value in ordered)
+        names = " and ".join(f"{other} ({_times(kind, more, value, mine, title)})" for other, value in ordered)
         ahead.append(f"{kind}: {names}")
-    told = f"**What others do better**: {'; '.join(ahead)}." if ahead else "No other parser is better in any of these."
-    return told + (f" hexatagger is best in {', '.join(first)}." if first and ahead else "")
+    if not others:
+        return ""
+    told = f"**What others do better than {title}**: {'; '.join(ahead)}." if ahead else f"None is better than {title}."
+    return told + (f" {title[0].upper()}{title[1:]} is best in {'; '.join(first)}." if first and ahead else "")
 
 
-def _times(kind: str, more: bool, value: float, mine: float) -> str:
+def _rate_or_none(threads: int, kind: str, row: dict[str, Any]) -> int | None:
+    return _rate(row, threads, kind) if kind in row else None
+
+
+def _times(kind: str, more: bool, value: float, mine: float, title: str) -> str:
     """Say how much better: points of a score, a factor of everything else."""
     if kind.startswith("LAS"):
         return f"{value - mine:.2f} points more"
-    return f"{value / mine:.1f} times as fast" if more else f"{100 * value / mine:.2g} % of hexatagger's"
+    return f"{value / mine:.2f} times as fast" if more else f"{100 * value / mine:.2g} % of that of {title}"
 
 
 _FUZZED = {  # what each fuzzer counts, and what it compares
