@@ -91,6 +91,11 @@ def test_the_front_of_words_changes_too() -> None:
     assert found.find("mála", "NOUN", "_", KEEP) == "mála"
 
 
+def test_words_without_feats_give_lemmas_too() -> None:
+    found = table([("hestar", "hestur", "NOUN", ""), ("hesta", "hestur", "NOUN", "Case=Acc")])
+    assert Lemmas(found.data).find("hestar", "NOUN", "Case=Nom", KEEP) == "hestur"
+
+
 def test_known_lemmas_and_the_vote_of_the_network_count() -> None:
     rows = [(f"{stem}ing", stem, "VERB", "_") for stem in ("work", "walk", "talk", "mark")]
     rows += [(f"{stem}king", f"{stem}ke", "VERB", "_") for stem in ("ma", "ta", "li", "bi")]

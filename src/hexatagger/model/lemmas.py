@@ -230,7 +230,7 @@ class _Edits:
             cut, put = int(fields[3 if back else 1]), fields[4 if back else 2]
             turned = [form[:: self._step] for form in forms]
             edits = [numbers.setdefault((form[:cut], put), len(numbers)) for form in turned]
-            for key in dict.fromkeys(("", feats)):
+            for key in ("", feats):
                 own = self._unsorted.setdefault(key, ([], []))
                 own[0].extend(turned)
                 own[1].extend(edits)
@@ -291,7 +291,7 @@ def shape_of(form: str) -> str:
 def collect_lemmas(sentences: Iterable[Sentence], tasks: Collection[str]) -> Lemmas:
     r"""Collect the lemmas of a training set; `tasks` are the columns that the model predicts.
 
-    UPOS and FEATS that will not be predicted are not distinguished.
+    UPOS and FEATS that will not be predicted are not distinguished, nor are FEATS that are empty.
 
     >>> words = [("Dogs", "dog"), ("cats", "cat"), ("bees", "bee"), ("fish", "fish")]
     >>> sentence = Sentence.from_words([form for form, _ in words])
@@ -305,7 +305,8 @@ def collect_lemmas(sentences: Iterable[Sentence], tasks: Collection[str]) -> Lem
     for sentence in sentences:
         for word in sentence:
             if word.lemma != "_" or word.form == "_":
-                upos, feats = (getattr(word, task) if task in tasks else "_" for task in ("upos", "feats"))
+                # a word whose FEATS are not to be learnt has none: see `preflight.drop_feats`
+                upos, feats = ((task in tasks and getattr(word, task)) or "_" for task in ("upos", "feats"))
                 by_form = counts.setdefault((upos, word.form.lower()), {})
                 by_form.setdefault(word.form, {}).setdefault(feats, Counter())[word.lemma] += 1
     groups: dict[tuple[str, str, str, str], set[str]] = {}
