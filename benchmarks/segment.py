@@ -33,7 +33,7 @@ TREEBANKS = (
 ROUNDS = 5
 
 
-def measure(name: str, models: Path, config: SegmenterConfig) -> dict[str, Any]:
+def measure(name: str, models: Path, config: SegmenterConfig | None) -> dict[str, Any]:
     """Train a segmenter and return all figures of it."""
     folder = treebank(name)
     train, dev = sorted(folder.glob("*-train.conllu")), sorted(folder.glob("*-dev.conllu"))
@@ -79,7 +79,7 @@ def main() -> None:
         for name in options.treebanks:
             if name in known() and not options.again:
                 continue
-            figures = measure(name, models, SegmenterConfig(steps=options.steps))
+            figures = measure(name, models, SegmenterConfig(steps=options.steps) if options.steps else None)
             print(name, figures, flush=True)
             # Read again: another process may have added something in the meantime.
             save("segment", {"threads": 1, "treebanks": known() | {name: figures}}, ("numpy", "onnxruntime", "torch"))

@@ -10,7 +10,7 @@ def sentences_of(text: str) -> list[Sentence]:
     """Read a sentence per line; an empty line begins a paragraph.
 
     `|` stands where a token ends without a space, `=` where a word ends inside a token, and a token `du:de+le` has
-    words that are not its parts.
+    words that are not its parts. `_` is a space inside a token.
     """
     lines: list[str] = []
     for line in text.removeprefix("\n").splitlines():
@@ -31,6 +31,7 @@ def sentences_of(text: str) -> list[Sentence]:
                     misc = "_"
                 for part in parts:
                     number += 1
-                    lines.append(f"{number}\t{part}\t_\t_\t_\t_\t{int(number > 1)}\tdep\t_\t{misc}")
+                    form = part.replace("_", " ")
+                    lines.append(f"{number}\t{form}\t_\t_\t_\t_\t{int(number > 1)}\tdep\t_\t{misc}")
         lines.append("")
     return list(read_conllu(io.StringIO("\n".join(lines) + "\n")))

@@ -21,7 +21,7 @@ from hexatagger.segment.multiword import learn_rewrites
 from hexatagger.segment.segmenter import END, MULTIWORD, SENTENCE, SPLIT, Segmenter
 from hexatagger.train.segmenter.augment import Changes
 from hexatagger.train.segmenter.data import IGNORE, read_treebank, usable
-from hexatagger.train.segmenter.loop import score_segmenter, train_segmenter
+from hexatagger.train.segmenter.loop import config_for, score_segmenter, train_segmenter
 from hexatagger.train.segmenter.material import collect
 from hexatagger.train.segmenter.network import SegmenterConfig
 from hexatagger.train.segmenter.windows import windows
@@ -138,6 +138,15 @@ def test_training_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
         train_segmenter(gold(), gold(), tmp_path / name, config=config)
     assert (tmp_path / "a" / ONNX).read_bytes() == (tmp_path / "b" / ONNX).read_bytes()
     assert (tmp_path / "a" / JSON).read_bytes() == (tmp_path / "b" / JSON).read_bytes()
+
+
+def test_the_network_is_wider_where_spaces_do_not_separate_words() -> None:
+    def width(text: str) -> int:
+        return config_for(read_treebank(sentences_of(text), radius=1)).width
+
+    assert width("She reads papers|.\nHe sleeps|.\n") == 48
+    assert width("她|读|书|。\n他|睡觉|。\n") == 96
+    assert width("Hà_Nội đẹp|.\nViệt_Nam đẹp lắm|.\n") == 96
 
 
 def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:

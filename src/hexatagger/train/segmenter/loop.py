@@ -17,7 +17,7 @@ from hexatagger.formats.text import ud_text
 from hexatagger.model.folder import SEGMENTER, SEGMENTER_NETWORK, write_file
 from hexatagger.model.onnx import open_session
 from hexatagger.scoring.evaluate import evaluate
-from hexatagger.segment.alphabet import REACH, mark_breaks
+from hexatagger.segment.alphabet import NEWLINE, REACH, mark_breaks
 from hexatagger.segment.multiword import learn_rewrites
 from hexatagger.segment.segmenter import END, Segmenter, to_json
 from hexatagger.sentence import Sentence
@@ -31,6 +31,26 @@ from hexatagger.train.segmenter.windows import windows
 _TOLERANCE = 1e-4  # between torch and ONNX Runtime
 _THRESHOLDS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, -0.5, -1.0, -2.0)  # for sentence ends: the best on dev is kept
 
+_SPACED = 0.5  # if white space follows a smaller share of tokens, it does not separate words
+_INSIDE = 0.1  # if a greater share of white space is inside tokens, neither
+_LOGOGRAMS = 1000  # more different characters than this are logograms, most of them rare
+
+
+def config_for(treebank: Treebank) -> SegmenterConfig:
+    """Return the usual network, or one of twice the width where white space does not separate words.
+
+    Words F1 on dev: Vietnamese 84.4 → 85.2, Thai 87.0 → 88.1, Chinese 84.6 → 85.5, Japanese 86.6 → 87.5. With logograms,
+    the dropout counts more than the width; in Vietnamese, 0.25 would give 82.8.
+    """
+    sentences = [sentence for paragraph in treebank.paragraphs for sentence in paragraph]
+    ends = [sentence.labels[:-1, END] == 1 for sentence in sentences]
+    white = [sentence.ids[1:] <= NEWLINE for sentence in sentences]
+    separate = sum(int((space & end).sum()) for space, end in zip(white, ends, strict=True))
+    if separate >= max(_SPACED * sum(map(np.sum, ends)), (1 - _INSIDE) * sum(map(np.sum, white))):
+        return SegmenterConfig()
+    logograms = len(treebank.settings.characters) > _LOGOGRAMS
+    return SegmenterConfig(width=96, dropout=0.25 if logograms else 0.15, steps=2500)
+
 
 def train_segmenter(
     train: Sequence[Sentence],
@@ -42,14 +62,15 @@ def train_segmenter(
 ) -> dict[str, float]:
     """Train on sentences and write the segmenter into a model folder; return the scores on dev.
 
-    The state that is kept is the best one on dev by the mean of Words and Sentences F1 from UD's raw text of it, as in
+    Without `config`, it is that of `config_for`. The state that is kept is the best one on dev by the mean of Words and Sentences F1 from UD's raw text of it, as in
     the CoNLL 2018 shared task. Events are those of the parser's training, with "part" segmenter.
     """
-    config, tell = config or SegmenterConfig(), report or (lambda event: None)
+    tell = report or (lambda event: None)
     train, dev = usable(train), usable(dev)
     if not train or not dev:
         raise FormatError("has no sentence that a segmenter can be trained on", source="treebank")
-    treebank = read_treebank(train, radius=config.radius)
+    treebank = read_treebank(train, radius=(config or SegmenterConfig()).radius)
+    config = config or config_for(treebank)
     rewrites = learn_rewrites(treebank.multiwords)
     text = ud_text(dev)
     torch.manual_seed(config.seed)
