@@ -20,8 +20,8 @@ export root UD=${UD:-$shared/ud} TEXT=${TEXT-$shared/text} RUNS=${RUNS:-runs} WO
 # Languages from whose treebanks the parser of another learns too.
 declare -A related=(
   [af]=nl [be]="uk ru" [ca]=es [cop-bohairic]=cop [cs]=sk [da]="no sv" [de]=nl [es]="ca gl" [fo]=is [ga]=gd [gd]=ga
-  [gl]="pt es" [gv]="ga gd" [hr]="sr sl" [hyw]=hy [lt]=lv [lv]=lt [nds]="nl de" [nl]="de af" [nn]=no [pl]="cs sk" [ru]="uk be"
-  [sk]=cs [sl]="hr sr" [sr]=hr [sv]="no da" [uk]="be ru"
+  [gl]="pt es" [gv]="ga gd" [hr]="sr sl" [hyw]=hy [it-old]=it [lt]=lv [lv]=lt [nds]="nl de" [nl]="de af" [nn]=no
+  [pl]="cs sk" [ru]="uk be" [sk]=cs [sl]="hr sr" [sr]=hr [sv]="no da" [uk]="be ru"
 )
 
 row() {  # CODE COLUMN: a cell of languages.tsv
