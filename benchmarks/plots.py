@@ -337,13 +337,18 @@ LENGTH_SYSTEMS = {  # of results/claims-minilm.json
 }
 
 
+def _by_length(kind: str) -> dict[str, dict[str, float]]:
+    """Return a figure of each parser by the length of sentences or arcs."""
+    return {run["system"]: run[f"by {kind} length"] for run in load("claims-minilm")["runs"] if run["seed"] == 1}
+
+
 def lengths(figure: "Figure") -> None:
     """Draw LAS by the length of sentences, and the share of gold arcs that are found by their length."""
-    runs = {run["system"]: run for run in load("claims-minilm")["runs"] if run["seed"] == 1}
     titles = {"sentence": "LAS by words in the sentence", "arc": "gold arcs found by length, percent"}
     for (kind, title), axes in zip(titles.items(), figure.subplots(1, 2, sharey=True), strict=True):
+        systems = _by_length(kind)
         for row, (system, (style, color)) in enumerate(LENGTH_SYSTEMS.items()):
-            found = runs[system][f"by {kind} length"]
+            found = systems[system]
             axes.plot(range(len(found)), list(found.values()), style, color=color, markersize=4, linewidth=1.5)
             axes.set_xticks(range(len(found)), list(found))
             if kind == "sentence":
@@ -353,19 +358,15 @@ def lengths(figure: "Figure") -> None:
 
 def lengths_caption() -> str:
     result = load("claims-minilm")
-    runs = {run["system"]: run for run in result["runs"] if run["seed"] == 1}
-    one, other = runs["linear, tags"], runs["biaffine, projective"]
-    behind = [
-        f"{other[f'by {kind} length'][name] - one[f'by {kind} length'][name]:.1f}"
-        for kind in ("sentence", "arc")
-        for name in (
-            next(iter(one[f"by {kind} length"])) if kind == "sentence" else "1",
-            [*one[f"by {kind} length"]][-1],
-        )
-    ]
+    behind = {}
+    for kind in ("sentence", "arc"):
+        found = _by_length(kind)
+        linear, biaffine = found["linear, tags"], found["biaffine, projective"]
+        behind[kind] = [f"{biaffine[length] - linear[length]:.1f}" for length in linear if length != "root"]
+    sentence, arc = behind["sentence"], behind["arc"]
     return (
-        f"Linear layers are {behind[0]} LAS below the biaffine parser in the shortest sentences and {behind[1]} in the "
-        f"longest; of arcs between neighbours they find {behind[2]} points fewer, of the longest {behind[3]}. "
+        f"Linear layers are {sentence[0]} LAS below the biaffine parser in the shortest sentences and {sentence[-1]} "
+        f"in the longest. Of the arcs between neighbours they find {arc[0]} points fewer, of the longest {arc[-1]}. "
         f"{result['treebank']}, MiniLM, {result['epochs']} epochs, one seed. `python benchmarks/claims.py`"
     )
 

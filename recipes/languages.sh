@@ -89,9 +89,11 @@ make_model() {  # CODE [RELATED LANGUAGES]
   files+=(--dev "$UD/$dev" --segmenter --set "card.title=$name" --set "card.language=$code" --set "card.licence=$licences"
     --set "card.treebanks=$(sources $all $dev)" --set "model.tasks=$(columns $train)")
   [[ $WORDS ]] && files+=(--set "training.words=$WORDS")
+  local given=${WORDS:+WORDS=$WORDS }
+  [[ $TEXT ]] || given+="TEXT= "
   mkdir -p "$RUNS"
   { learn "$run" "${files[@]}" "${relatives[@]}" && teach && hexatagger package "$run" "$model" --dev "$UD/$dev" \
-    --made "${WORDS:+WORDS=$WORDS }recipes/languages.sh $code"; } &>"$RUNS/$code.log" ||
+    --made "${given}recipes/languages.sh $code"; } &>"$RUNS/$code.log" ||
     { echo "$code failed: see $RUNS/$code.log" >&2; return 1; }
   echo "$code is done"
 }

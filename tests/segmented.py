@@ -23,15 +23,14 @@ def sentences_of(text: str) -> list[Sentence]:
             for token, following in pairwise([*tokens, None]):
                 assert token is not None
                 misc = "_" if following is None else "SpaceAfter=No"
-                form, colon, words = token.partition(":")
-                parts = words.split("+") if colon else token.split("=")
+                form, colon, words = token.replace("_", " ").partition(":")
+                parts = words.split("+") if colon else form.split("=")
                 form = form if colon else "".join(parts)
                 if len(parts) > 1:
                     lines.append(f"{number + 1}-{number + len(parts)}\t{form}" + "\t_" * 7 + f"\t{misc}")
                     misc = "_"
                 for part in parts:
                     number += 1
-                    form = part.replace("_", " ")
-                    lines.append(f"{number}\t{form}\t_\t_\t_\t_\t{int(number > 1)}\tdep\t_\t{misc}")
+                    lines.append(f"{number}\t{part}\t_\t_\t_\t_\t{int(number > 1)}\tdep\t_\t{misc}")
         lines.append("")
     return list(read_conllu(io.StringIO("\n".join(lines) + "\n")))

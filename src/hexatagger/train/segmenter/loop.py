@@ -31,10 +31,10 @@ from hexatagger.train.segmenter.windows import windows
 _TOLERANCE = 1e-4  # between torch and ONNX Runtime
 _THRESHOLDS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, -0.5, -1.0, -2.0)  # for sentence ends: the best on dev is kept
 
-_SPACED = 0.5  # if white space follows a smaller share of tokens, it does not separate words
-_INSIDE = 0.1  # if a greater share of white space is inside tokens, neither
-_MULTIWORD = 0.1  # if a greater share of tokens has several words, neither
-_LOGOGRAMS = 1000  # more different characters than this are logograms, most of them rare
+_SPACED = 0.5  # white space separates words if it follows at least this share of the tokens,
+_INSIDE = 0.1  # if at most this share of it is inside tokens,
+_MULTIWORD = 0.1  # and if at most this share of the tokens has several words
+_LOGOGRAMS = 1000  # a treebank with more different characters has logograms, most of them rare
 
 
 def config_for(treebank: Treebank) -> SegmenterConfig:
