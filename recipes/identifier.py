@@ -35,7 +35,7 @@ def main() -> None:
     shares = [(counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * BUCKETS) for counts in counted]
     background = pack_logarithms(np.mean(shares, axis=0))
     with replacing(LANGUAGES) as temporary, temporary.open("wb") as out:
-        np.savez_compressed(
+        np.savez(  # not compressed: every command that parses reads it
             out,
             codes=np.array([row[0] for row in rows]),
             names=np.array([row[1] for row in rows]),

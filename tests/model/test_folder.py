@@ -12,8 +12,9 @@ import pytest
 pytest.importorskip("onnx", reason="writing networks needs the extra 'train'")
 
 import numpy as np
+import onnx
 from click.testing import CliRunner
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import hexatagger
 from hexatagger import write_conllu
@@ -153,6 +154,30 @@ def external(location: str) -> bytes:
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])]
     graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], outputs, [weights])
     return bytes(helper.make_model(graph, ir_version=8).SerializeToString())
+
+
+def test_another_file_is_found_between_large_weights(tmp_path: Path) -> None:
+    large = [numpy_helper.from_array(np.full(5000, value, np.float32), f"large.{value}") for value in (1, 2)]
+    for place in range(3):
+        network = onnx.load_from_string(external("weights.bin"))
+        tensors = [*large[:place], *network.graph.initializer, *large[place:]]
+        del network.graph.initializer[:]
+        network.graph.initializer.extend(tensors)
+        data = network.SerializeToString()
+        (tmp_path / "model.onnx").write_bytes(data)
+        for each in (data, tmp_path / "model.onnx", data[:-1]):
+            with pytest.raises(FormatError, match="keeps data in another file"):
+                open_session(each, source="model.onnx")
+
+
+def test_weights_may_spell_anything() -> None:
+    spelt = TensorProto(name="w", data_type=TensorProto.UINT8, dims=[9000], raw_data=b"\x0a\x08location" * 900)
+    outputs = [helper.make_tensor_value_info("y", TensorProto.UINT8, [9000])]
+    graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], outputs, [spelt])
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 20)])
+    assert open_session(model.SerializeToString()).get_outputs()
+    with pytest.raises(FormatError, match=r"^the network: cannot be loaded"):  # its bytes are not shown
+        open_session(b"no network")
 
 
 @pytest.mark.parametrize("location", ["inside.bin", "../outside.bin", "/etc/hostname"])

@@ -177,9 +177,9 @@ def parse(
     names = list(files) or ([] if text is not None else ["-"])
     sources = [source or _source_of(name) for name in names] or [source or "text"]
     check_columns(keep, respect, sources)
-    loaded = functools.cache(functools.partial(_load, threads=1 if workers > 1 else threads))
+    loading = functools.cache(functools.partial(_begin_loading, threads=1 if workers > 1 else threads))
     if model != AUTO:
-        loaded(model)
+        loading(model)
     if "-" in names:
         tell_if_typed({"conllu": "CoNLL-U", "conllx": "CoNLL-X"}.get(sources[names.index("-")], "text"))
     watched = {name: _Watched(name) for name in files if name != "-"}
@@ -199,7 +199,7 @@ def parse(
 
     def parsed(done: int = 0) -> "Iterator[Sentence]":
         pick = model_picker(model)
-        picked = ((loaded(pick(beginning)), read) for beginning, read in documents)
+        picked = ((loading(pick(beginning))(), read) for beginning, read in documents)
         for parser, run in groupby(picked, key=itemgetter(0)):
             sentences = chain.from_iterable(read(parser) for _, read in run)
             # only a job with one model is resumed: there is one run then; ids count what was done before
@@ -226,7 +226,7 @@ def parse(
         raise ConfigError("--resume cannot read standard input a second time: name files with --file")
     made_with = {
         "input": input_digest([] if text is None else [text], [Path(name) for name in names]),
-        "model": model_digest(loaded(model).folder.path),
+        "model": model_digest(loading(model)().folder.path),
         "version": __version__,
         "options": {"from": sources, "to": chosen, **options},
     }
@@ -252,17 +252,19 @@ def _source_of(name: str) -> Source:
     return "conllu" if content_suffix(PurePath(name)).lower() == ".conllu" else "text"
 
 
-def _load(model: str, *, threads: int | None) -> "Parser":
-    """Load the model, without collecting garbage: what is loaded stays, and the search takes a tenth of the time."""
-    collects = gc.isenabled()
+def _begin_loading(model: str, *, threads: int | None) -> "Callable[[], Parser]":
+    """Begin to load the model; the function that is returned waits for it.
+
+    What is loaded stays, so the garbage collector does not look at it now, nor when the program ends.
+    """
     gc.disable()
     try:
-        from hexatagger.parsing.load import load
+        from hexatagger.parsing.load import begin_loading
 
-        return load(model, threads=threads)
+        return begin_loading(model, threads=threads)
     finally:
-        if collects:
-            gc.enable()
+        gc.freeze()
+        gc.enable()
 
 
 def _document(file: "File", source: Source, guessed: bool) -> "tuple[str, Callable[[Parser], Iterator[Sentence]]]":
@@ -292,9 +294,9 @@ def _text_document(
         message = f"is CoNLL-U: {remedy} --from conllu, or --from text to parse it as running text"
         raise FormatError(message, source=name)
 
-    def read(parser: "Parser") -> "Iterator[Sentence]":
-        from hexatagger.segment.segmenter import read_plain  # here: its imports would delay opening the network
+    from hexatagger.segment.segmenter import read_plain  # here: its imports would delay opening the network
 
+    def read(parser: "Parser") -> "Iterator[Sentence]":
         return read_plain(chain(first, chunks), source, lambda: parser.segmenter)
 
     return beginning, read

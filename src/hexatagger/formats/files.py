@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import sys
-import uuid
 import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -197,7 +196,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         for left in target.parent.glob(f"{glob.escape(prefix)}*.part"):
             if _is_left(left):
                 left.unlink(missing_ok=True)
-        temporary = target.with_name(f"{prefix}{uuid.uuid4().hex[:8]}.part")
+        temporary = target.with_name(f"{prefix}{os.urandom(4).hex()}.part")
         with _removed(temporary), temporary.open("xb") as held:
             lock(held)  # says that the file is in use as long as this process lives
             yield temporary
@@ -215,7 +214,7 @@ def temporary_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     for left in place.parent.glob(f"{glob.escape(prefix)}*.parts"):
         if _is_left(left / _LOCK):
             shutil.rmtree(left, ignore_errors=True)
-    temporary = place.with_name(f"{prefix}{uuid.uuid4().hex[:8]}.parts")
+    temporary = place.with_name(f"{prefix}{os.urandom(4).hex()}.parts")
     inner = temporary / "folder"
     with _removed(temporary):
         with writing(path):

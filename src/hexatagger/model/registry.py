@@ -11,6 +11,8 @@ A folder is a model folder if it has a config.json: a folder `fr` that holds som
 
 import importlib.util
 import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -98,13 +100,31 @@ def _find(model: str) -> InstalledModel | Path:
 @cache
 def _distributed() -> list[InstalledModel]:
     """Return the models of installed distributions. Asking all distributions takes a while, so it is done once."""
-    from importlib.metadata import entry_points  # slow to import, and paths do not need it
-
     found = []
-    for point in entry_points(group=GROUP):
-        if (folder := _folder_of(point)) is not None:
-            origin = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-            found.append(InstalledModel(point.name, folder, origin))
+    for folder in _distributions():
+        from importlib.metadata import Distribution  # slow to import, and most installations have no such models
+
+        for point in Distribution.at(folder).entry_points.select(group=GROUP):
+            if (model := _folder_of(point)) is not None:
+                origin = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+                found.append(InstalledModel(point.name, model, origin))
+    return found
+
+
+def _distributions() -> list[Path]:
+    """Return the folders with the metadata of distributions that have entry points of the group.
+
+    `importlib.metadata.entry_points` reads those of all distributions: a tenth of the time to the first tree. What is
+    installed as an archive has no model folders, so it is left out.
+    """
+    found = []
+    for place in filter(os.path.isdir, dict.fromkeys(each or "." for each in sys.path)):
+        with suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.name.endswith((".dist-info", ".egg-info")):
+                    with suppress(OSError):
+                        if GROUP.encode() in Path(entry.path, "entry_points.txt").read_bytes():
+                            found.append(Path(entry.path))
     return found
 
 

@@ -1,15 +1,15 @@
 """Load a model. The network is opened while the rest of the program is imported and the other files are read."""
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from hexatagger.errors import check_choice
 from hexatagger.model.folder import DEPRELS, network_file, read_folder, read_network
-from hexatagger.model.onnx import open_session, runtime
+from hexatagger.model.onnx import open_session, release_memory, runtime
 from hexatagger.model.registry import EMBEDDED, find_elsewhere, find_model
 from hexatagger.model.threads import Threads
 from hexatagger.parsing.options import Origin, Precision
@@ -33,6 +33,20 @@ def load(
     batches of one call, all allowed cores by default; it never changes the result. `providers` are those of ONNX
     Runtime, for example `["CUDAExecutionProvider", "CPUExecutionProvider"]`.
     """
+    return begin_loading(model, precision=precision, threads=threads, providers=providers)()
+
+
+def begin_loading(
+    model: str | Path = EMBEDDED,
+    *,
+    precision: Precision = "auto",
+    threads: int | None = None,
+    providers: Sequence[str] | None = None,
+) -> "Callable[[], Parser]":
+    """Do what `load` does, but do not wait until the network is open: the function that is returned waits.
+
+    It may be called several times, and always gives the same Parser. What a program does before costs no time.
+    """
     check_choice("precision", precision, get_args(Precision))
     path, several = find_model(model), Threads(threads)
     runtime()  # imported here, so that two threads never wait for the modules of each other
@@ -41,18 +55,29 @@ def load(
         file = network_file(path, precision)
         return open_session(read_network(file), threads=several.count, providers=providers, source=str(file))
 
-    with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(open_network)
-        from hexatagger.parsing.network import OnnxNetwork
-        from hexatagger.parsing.parser import Parser
-        from hexatagger.parsing.pieces import make_cutter
+    pool = ThreadPoolExecutor(1)
+    session = pool.submit(open_network)
+    pool.shutdown(wait=False)  # its thread ends when the network is open
+    from hexatagger.parsing.network import OnnxNetwork
+    from hexatagger.parsing.parser import Parser
+    from hexatagger.parsing.pieces import make_cutter
 
+    try:
         folder = read_folder(path)
         cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config, folder.labels.words)
-    second = open_session(path / DEPRELS) if folder.recipe.model.relations == "tree" else None
-    network = OnnxNetwork(folder, session.result(), cutter, second, threads=several)
-    changed = max(file.stat().st_mtime_ns for file in path.iterdir())
-    return Parser(network, Origin(find_elsewhere(model), precision, threads, tuple(providers or ()), changed))
+        second = open_session(path / DEPRELS) if folder.recipe.model.relations == "tree" else None
+    except Exception:
+        wait([session])  # nothing goes on behind the back of the caller
+        raise
+
+    @cache
+    def finish() -> "Parser":
+        network = OnnxNetwork(folder, session.result(), cutter, second, threads=several)
+        release_memory()
+        changed = max(file.stat().st_mtime_ns for file in path.iterdir())
+        return Parser(network, Origin(find_elsewhere(model), precision, threads, tuple(providers or ()), changed))
+
+    return finish
 
 
 def reload(origin: Origin) -> "Parser":

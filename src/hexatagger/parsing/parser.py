@@ -32,8 +32,8 @@ from hexatagger.parsing.write import write
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
-_POOL = 16  # batches' worth of sentences that are sorted into batches together
-_FIRST = (4, 8)  # the same at the start, where other threads wait for the caller to segment the first sentences
+_POOL = 4
+"""How many batches are made of sentences that are sorted together. With 16, English takes 3 % less time, and 32 MB more."""
 
 _TAKES = "parse takes a text, parse_words lists of words, parse_sentences Sentences, pipe a stream of any of them"
 
@@ -136,8 +136,7 @@ class Parser:
                 message = f"{len(constraints)} constraints for {len(sentences)} sentences: give one each, or None"
                 raise ConfigError(message)
         stream, known = iter(sentences), iter(constraints) if constraints else repeat(None)
-        sizes = chain(_FIRST if self.network.threads.count > 1 else (), repeat(_POOL))
-        parts = takewhile(bool, (list(islice(stream, batch_size * size)) for size in sizes))
+        parts = takewhile(bool, (list(islice(stream, batch_size * _POOL)) for _ in repeat(None)))
         pools = ((part, list(islice(known, len(part)))) for part in parts)
         options = ParseOptions(probabilities=probabilities, k=k, keep=keep, respect=respect, batch_size=batch_size)
         return list(chain.from_iterable(self._parse_pools(pools, **options)))
@@ -238,7 +237,7 @@ class Parser:
         tuples of such an item and anything, an id say, and so are the results.
 
         Sentences are collected into batches across items, so many short texts are as fast as one long text. With
-        several threads, up to 32 batches are read before the first result.
+        several threads, up to 8 batches are read before the first result.
         """
         ids = Ids()
 
