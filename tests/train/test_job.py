@@ -109,12 +109,12 @@ def test_folders_are_treebanks(tmp_path: Path) -> None:
 
 
 def test_a_related_language_teaches_trees_but_no_labels(tmp_path: Path) -> None:
-    """A third of the trees and all of the relations are those of the treebank itself."""
+    """A third of the trees and all of the relations are those of the treebank itself; nothing is from dev."""
     own, other = speak(0, 60), speak(1, 90)
     for sentences, name in ((own, "dep"), (other, "strange")):
         for sentence in sentences:
             sentence.set_tree(range(len(sentence)), [name if head else "root" for head in range(len(sentence))])
-    for name, part in (("own/train", own[:40]), ("own/dev", own[40:]), ("other/train", other)):
+    for name, part in (("own/train", own[:40]), ("own/dev", own[40:]), ("other/train", other + own[40:])):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         write_conllu(part, tmp_path / f"{name}.conllu")
     job = Job(
@@ -132,6 +132,7 @@ def test_a_related_language_teaches_trees_but_no_labels(tmp_path: Path) -> None:
     assert len(data.train) == 40 * round(size) + 90
     assert [example.treebank for example in data.train] == [0] * 40 + [1] * 90 + [0] * 40 * (round(size) - 1)
     assert len(data.treebank) == 40  # for the segmenter
+    assert data.warnings == ["20 sentences of related treebanks are in dev too and are not learnt"]
     train(job)
     card = read_card(job.out)
     assert card is not None

@@ -126,6 +126,7 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     gold = preflight.read_treebank(job.train, purpose="train")
     dev = preflight.read_treebank(job.dev, purpose="dev")
     related = preflight.read_treebank(job.related, purpose="related") if job.related else []
+    related, shared = preflight.drop_shared(related, dev)
     preflight.check_columns(gold, recipe, source=", ".join(map(str, job.train)))
     other = preflight.drop_feats(gold, dev) if recipe.model.treebanks and "feats" in recipe.model.tasks else []
     taught = [read_label_folder(folder) for folder in job.labels]
@@ -171,7 +172,7 @@ def prepare(job: Job, accelerator: Accelerator) -> tuple[Model, Data]:
     if accelerator.is_main_process and (profile := learn(gold, dev, language=recipe.card.language)):
         write_profile(job.out, profile)
     examples += examples[: len(gold)] * (_repeats(gold, related) - 1)
-    return model, Data(examples, dev_examples, dev, [*preflight.unseen(dev, gold), *other], gold)
+    return model, Data(examples, dev_examples, dev, [*shared, *preflight.unseen(dev, gold), *other], gold)
 
 
 def _repeats(own: Sequence[Sentence], related: Sequence[Sentence]) -> int:

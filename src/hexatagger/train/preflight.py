@@ -72,6 +72,22 @@ def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence], related:
     return LabelSet([*others, *(name for name in further if name not in {*names, *wanted})])
 
 
+def drop_shared(related: Sequence[Sentence], dev: Sequence[Sentence]) -> tuple[list[Sentence], list[str]]:
+    """Leave out sentences of related treebanks that are in dev too, in any case of letters; return the rest and warnings.
+
+    Sets that are assembled from several treebanks may share them: one of Bokmål may hold the Nynorsk of another's dev.
+
+    >>> related = [Sentence.from_words(words) for words in (["Ja", "!"], ["ja", "!"], ["Nei", "!"])]
+    >>> kept, _ = drop_shared(related, related[:1])
+    >>> [sentence.forms for sentence in kept]
+    [['Nei', '!']]
+    """
+    known = {tuple(form.lower() for form in sentence.forms) for sentence in dev}
+    kept = [each for each in related if tuple(form.lower() for form in each.forms) not in known]
+    left = len(related) - len(kept)
+    return kept, [f"{left} sentences of related treebanks are in dev too and are not learnt"] if left else []
+
+
 def drop_feats(train: Sequence[Sentence], dev: Sequence[Sentence]) -> list[str]:
     """Remove the FEATS of an older release of the treebank in dev if they are annotated otherwise; return warnings.
 
