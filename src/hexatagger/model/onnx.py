@@ -24,6 +24,8 @@ def runtime() -> ModuleType:
     Its official builds keep an id of the machine in the home folder and report what is run.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # subtle: read once, at the first import
+    import numpy  # noqa: F401  # subtle: ONNX Runtime would print an interrupt in its import and go on to fail
+
     try:
         import onnxruntime
     except ImportError as error:

@@ -73,9 +73,9 @@ def other_treebanks(train: Sequence[Sentence], dev: Sequence[Sentence], related:
 
 
 def drop_shared(related: Sequence[Sentence], dev: Sequence[Sentence]) -> tuple[list[Sentence], list[str]]:
-    """Leave out sentences of related treebanks that are in dev too, in any case of letters; return the rest and warnings.
+    """Leave out sentences of related treebanks that are in dev too; return the rest and warnings.
 
-    Sets that are assembled from several treebanks may share them: one of Bokmål may hold the Nynorsk of another's dev.
+    Sets that are assembled from several treebanks may share sentences. Upper and lower case are the same.
 
     >>> related = [Sentence.from_words(words) for words in (["Ja", "!"], ["ja", "!"], ["Nei", "!"])]
     >>> kept, _ = drop_shared(related, related[:1])
