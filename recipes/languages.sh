@@ -17,8 +17,8 @@ shared=${HEXATAGGER_SHARED:-../shared}
 export root UD=${UD:-$shared/ud} TEXT=${TEXT-$shared/text} RUNS=${RUNS:-runs} WORDS=${WORDS:-} OMP_NUM_THREADS=1
 [[ -f $UD/languages.tsv ]] || { echo "$UD/languages.tsv is not there: set UD to the folder of treebanks" >&2; exit 1; }
 
-# Languages from whose treebanks the parser of another learns too. Not Croatian and Serbian from each other: theirs are
-# parallel texts, so the dev set of one is nearly in the other.
+# Related languages whose treebanks the parser also learns from. Croatian and Serbian do not learn from each other: their
+# treebanks are parallel texts, so each nearly contains the dev set of the other.
 declare -A related=(
   [af]=nl [be]="uk ru" [ca]=es [cop-bohairic]=cop [cs]=sk [da]="no sv" [de]=nl [es]="ca gl" [fo]=is [ga]=gd [gd]=ga
   [gl]="pt es" [gv]="ga gd" [hr]=sl [hyw]=hy [it-old]=it [lt]=lv [lv]=lt [nds]="nl de" [nl]="de af" [nn]=no [no]="da sv"

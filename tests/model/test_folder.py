@@ -3,6 +3,7 @@
 import copy
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,14 @@ def test_weights_may_spell_anything() -> None:
     assert open_session(model.SerializeToString()).get_outputs()
     with pytest.raises(FormatError, match=r"^the network: cannot be loaded"):  # its bytes are not shown
         open_session(b"no network")
+
+
+@pytest.mark.parametrize("byte", [b"\xff", b"\x00", b"\x3a"])
+def test_a_file_of_one_byte_is_refused_at_once(byte: bytes) -> None:
+    begin = time.perf_counter()
+    with pytest.raises(FormatError, match="cannot be loaded"):
+        open_session(byte * 1_000_000)
+    assert time.perf_counter() - begin < 10
 
 
 @pytest.mark.parametrize("location", ["inside.bin", "../outside.bin", "/etc/hostname"])

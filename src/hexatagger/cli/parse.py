@@ -253,10 +253,11 @@ def _source_of(name: str) -> Source:
 
 
 def _begin_loading(model: str, *, threads: int | None) -> "Callable[[], Parser]":
-    """Begin to load the model; the function that is returned waits for it.
+    """Begin to load the model; the returned function waits for it.
 
-    What is loaded stays, so the garbage collector does not look at it now, nor when the program ends.
+    What is loaded stays in use, so the garbage collector skips it, now and at exit.
     """
+    collects = gc.isenabled()
     gc.disable()
     try:
         from hexatagger.parsing.load import begin_loading
@@ -264,7 +265,8 @@ def _begin_loading(model: str, *, threads: int | None) -> "Callable[[], Parser]"
         return begin_loading(model, threads=threads)
     finally:
         gc.freeze()
-        gc.enable()
+        if collects:
+            gc.enable()
 
 
 def _document(file: "File", source: Source, guessed: bool) -> "tuple[str, Callable[[Parser], Iterator[Sentence]]]":

@@ -294,7 +294,7 @@ def find_foreign(text: str, model: Path, others: Mapping[str, Path]) -> str:
         scores = known.weights[grams].sum(axis=0, dtype=np.int64) / (_STEP * len(grams))
         scores[[_same(code, own.language) for code in known.codes]] = -math.inf
         best, highest = known.names[scores.argmax()], float(scores.max())
-        # subtle: by its name, most models are of a language that is known, and 74 profiles take a while to read
+        # subtle: a model named after a known language is skipped unread, because reading 74 profiles is slow
         unknown = {name: folder for name, folder in others.items() if name not in known.codes}
         for name, profile in _profiles(unknown).items():
             if profile.language not in known.codes and not _same(profile.language, own.language):

@@ -86,14 +86,14 @@ def _messages(data: "bytes | mmap.mmap", place: int, end: int) -> Iterator[tuple
 
     def number() -> int:
         nonlocal place
-        value = shift = 0
-        while True:
+        value = 0
+        for shift in range(0, 64, 7):  # subtle: without a bound, a file of continued bytes would take hours
             byte = data[place]
             place += 1
             value |= (byte & 0x7F) << shift
-            shift += 7
             if byte < 0x80:
                 return value
+        raise IndexError
 
     while place < end:
         key = number()
@@ -142,9 +142,9 @@ def release_memory() -> None:
 
     Only the C library of Linux is asked; elsewhere nothing happens.
     """
-    import ctypes
-
     if sys.platform == "linux":
+        import ctypes
+
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
         if trim is not None:
             trim(0)

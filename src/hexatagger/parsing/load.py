@@ -43,9 +43,10 @@ def begin_loading(
     threads: int | None = None,
     providers: Sequence[str] | None = None,
 ) -> "Callable[[], Parser]":
-    """Do what `load` does, but do not wait until the network is open: the function that is returned waits.
+    """Begin to load a model, and return a function that waits until it is loaded and returns the Parser.
 
-    It may be called several times, and always gives the same Parser. What a program does before costs no time.
+    The network is opened in a thread, so work that is done before the call overlaps with it. Every call returns the
+    same Parser.
     """
     check_choice("precision", precision, get_args(Precision))
     path, several = find_model(model), Threads(threads)
@@ -67,7 +68,7 @@ def begin_loading(
         cutter = make_cutter(folder.recipe.model, folder.tokenizer, folder.piece_config, folder.labels.words)
         second = open_session(path / DEPRELS) if folder.recipe.model.relations == "tree" else None
     except Exception:
-        wait([session])  # nothing goes on behind the back of the caller
+        wait([session])  # no thread outlives the error
         raise
 
     @cache

@@ -33,8 +33,8 @@ from hexatagger.parsing.write import write
 from hexatagger.segment.segmenter import Segmenter
 from hexatagger.sentence import Sentence
 
-_POOL = 16  # batches' worth of sentences that are sorted by length, so that batches are full
-_PART = 2000  # words of them that the network reads before trees are chosen: with all at once, English takes 30 MB more
+_POOL = 16  # batches' worth of sentences that are sorted by length together, so that batches are full
+_PART = 2000  # words whose network outputs are kept until their trees are chosen: without this limit, 30 MB more
 
 _TAKES = "parse takes a text, parse_words lists of words, parse_sentences Sentences, pipe a stream of any of them"
 
